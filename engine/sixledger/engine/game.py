@@ -1,0 +1,169 @@
+"""The contract between a game and everything that runs it (DESIGN 4)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+from google.protobuf.message import Message
+from sixledger.engine.chance import Chance
+from sixledger.engine.schema import Schema
+
+S = TypeVar("S")
+
+#: Why a match ends outside the rules (RULES 0.8): values of `Game.leave`.
+RESIGNED, FORFEIT, ABORTED = "resigned", "forfeit", "aborted"
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a match is started with: the number of seats and the complete options message."""
+
+    seats: int
+    options: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An open set of choices. `number` counts the openings, `seats` (ascending) may act now."""
+
+    number: int
+    seats: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a match (RULES 0.7); `winners` and `ranking` are empty if it was aborted."""
+
+    scores: tuple[int, ...]
+    winners: tuple[int, ...]
+    ranking: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDoc:
+    """One option, described for people."""
+
+    name: str
+    description: str
+    values: str
+    default: str
+    applies_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A named set of options: what it reproduces and the options message."""
+
+    description: str
+    options: Any
+
+
+class Game(ABC, Generic[S]):
+    """The rules of one game in one version. Stateless: one object serves every match.
+
+    A state is changed by `evolve` alone. `start`, `play` and `leave` are generators of concrete event
+    messages; whoever runs them applies `evolve` to each event before asking for the next, so later
+    events see the effects of earlier ones. They check everything before their first `yield`.
+    """
+
+    id: ClassVar[str]
+    version: ClassVar[int]
+    #: Constant of a released version (DESIGN 4), 32 bytes.
+    digest: ClassVar[bytes]
+    title: ClassVar[str]
+    min_seats: ClassVar[int]
+    max_seats: ClassVar[int]
+    schema: ClassVar[Schema]
+    option_docs: ClassVar[Sequence[OptionDoc]]
+    presets: ClassVar[Mapping[str, Preset]]
+
+    # -- setting up ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def complete(self, seats: int, options: Any) -> Setup:
+        """A setup with every applicable option filled in. Raises IllegalOptions."""
+
+    @abstractmethod
+    def epochs(self, setup: Setup) -> int:
+        """How many epochs the match can have, 1 to 1000 (RULES 0.3)."""
+
+    @abstractmethod
+    def rules_markdown(self) -> str:
+        """The rules for players."""
+
+    # -- the course of a match -------------------------------------------------------------------
+
+    @abstractmethod
+    def blank(self) -> S:
+        """The state before the first event."""
+
+    @abstractmethod
+    def start(self, state: S, setup: Setup, chance: Chance) -> Iterator[Message]:
+        """The events that begin a match, from a blank state."""
+
+    @abstractmethod
+    def play(self, state: S, seat: int, command: Any, chance: Chance) -> Iterator[Message]:
+        """The events of a command. Raises MalformedCommand or IllegalCommand before the first event."""
+
+    @abstractmethod
+    def leave(self, state: S, reason: str, seat: int | None) -> Iterator[Message]:
+        """The events that end a match by `reason` (RESIGNED, FORFEIT: of `seat`; ABORTED)."""
+
+    @abstractmethod
+    def evolve(self, state: S, event: Message) -> None:
+        """Apply a concrete event, whole or redacted."""
+
+    # -- reading a state -------------------------------------------------------------------------
+
+    @abstractmethod
+    def legal(self, state: S, seat: int) -> list[Message]:
+        """The legal commands of `seat`, in the order of RULES. The messages are shared: do not change them."""
+
+    @abstractmethod
+    def decision(self, state: S) -> Decision:
+        """The open decision; no seats if the match has ended."""
+
+    @abstractmethod
+    def epoch(self, state: S) -> int:
+        """The epoch the match is in; 0 before the first."""
+
+    @abstractmethod
+    def view(self, state: S, seat: int | None) -> Any:
+        """What `seat`, or a spectator (None), sees (RULES 0.9)."""
+
+    @abstractmethod
+    def outcome(self, state: S) -> Outcome | None:
+        """The result, or None while the match runs."""
+
+    # -- positions -------------------------------------------------------------------------------
+
+    @abstractmethod
+    def copy(self, state: S) -> S:
+        """An independent copy."""
+
+    @abstractmethod
+    def position(self, state: S) -> Any:
+        """The complete state as the game's `Position` message. Holds every secret."""
+
+    @abstractmethod
+    def from_position(self, position: Any) -> S:
+        """The state of a complete position. Raises ValueError if it is none."""
+
+
+def run(game: Game[S], state: S, events: Iterable[Message]) -> list[Message]:
+    """Take events one by one, applying each to `state` before asking for the next."""
+    happened = []
+    for event in events:
+        game.evolve(state, event)
+        happened.append(event)
+    return happened
+
+
+def competition_ranking(scores: Sequence[int], *, low_is_good: bool) -> tuple[int, ...]:
+    """Competition ranks (1, 1, 3 …) by seat, computed on integers."""
+    signed = [score if low_is_good else -score for score in scores]
+    return tuple(1 + sum(other < own for other in signed) for own in signed)

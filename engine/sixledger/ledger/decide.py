@@ -1,0 +1,353 @@
+"""Deciding: what the next record is, given an act. The one place where records come from.
+
+The service decides and appends; the verifier decides again and compares. Nothing here changes the match
+that it is given: the result carries the match as it stands afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.message import Message
+from sixledger.engine import visibility
+from sixledger.engine.chance import Chance, Stream
+from sixledger.engine.errors import IllegalCommand
+from sixledger.engine.game import ABORTED, RESIGNED, Game
+from sixledger.ledger import hashing, keys, records
+from sixledger.ledger.faults import BadSignature, MalformedAct, SeatTaken, StaleDecision, WrongPhase
+from sixledger.ledger.match import Match, act_fault, audience
+from sixledger.ledger.seeds import SeedChain
+from sixledger.v1 import engine_service_pb2, record_pb2
+
+COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
+SEATS = record_pb2.CONTRIBUTION_MODE_SEATS
+SERVER_ONLY = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
+SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
+
+
+@dataclass(slots=True)
+class Draft:
+    """The next record before it is sealed."""
+
+    cause: record_pb2.Cause
+    time_us: int
+    #: The match as it stands after the record, but for hash and number.
+    after: Match
+    #: Decision and epoch before the record.
+    decision_before: int
+    epoch_before: int
+    command_bytes: bytes = field(default=b"", repr=False)
+    command: Any = field(default=None, repr=False)
+    signature: bytes = b""
+    lifecycle: list[record_pb2.Lifecycle] = field(default_factory=list)
+    #: Concrete events, each with the epoch in which it was yielded.
+    events: list[tuple[Any, int]] = field(default_factory=list, repr=False)
+    reveals: list[record_pb2.Reveal] = field(default_factory=list)
+    #: Indices of the events that needed a draw.
+    drawn: set[int] = field(default_factory=set)
+
+    def body(self) -> tuple[record_pb2.Body, list[records.Secret]]:
+        """The public body and the secrets to be sealed, in their order."""
+        match, schema = self.after, self.after.game.schema
+        body = record_pb2.Body(
+            format=records.FORMAT,
+            match_id=match.match_id,
+            seq=match.seq + 1,
+            time_us=self.time_us,
+            cause=self.cause,
+            lifecycle=self.lifecycle,
+            reveals=self.reveals,
+        )
+        secrets = []
+        if self.command is not None:
+            public, secret = visibility.split(self.command)
+            if secret is None:
+                body.command = self.command_bytes
+                body.cause.signature = self.signature
+            else:
+                body.command = schema.commands.pack(public).SerializeToString(deterministic=True)
+                sealed = record_pb2.SealedCommand(command=self.command_bytes, signature=self.signature)
+                value = sealed.SerializeToString(deterministic=True)
+                secrets.append(records.Secret(1 << self.cause.seat, self.epoch_before, value))
+        else:
+            body.cause.signature = self.signature
+        for event, epoch in self.events:
+            public, secret = visibility.split(event)
+            schema.events.pack_into(body.events.add(), public)
+            if secret is not None:
+                value = schema.events.pack(secret).SerializeToString(deterministic=True)
+                secrets.append(records.Secret(audience(event), epoch, value))
+        return body, secrets
+
+    def seal(self, salt_key: bytes) -> record_pb2.Record:
+        """The record; `after` then stands after it. To be called once."""
+        body, secrets = self.body()
+        record = records.seal(body, secrets, self.after.hash, salt_key)
+        self.settle(record.hash)
+        return record
+
+    def settle(self, record_hash: bytes) -> None:
+        """Let `after` stand after the record with this hash."""
+        self.after.finish_record(record_hash, self.time_us, self.decision_before)
+
+    # -- building up -----------------------------------------------------------------------------
+
+    def step(self, **kinds: Message) -> None:
+        """Add one step of the match's life, named by its case, and apply it."""
+        lifecycle = record_pb2.Lifecycle(**kinds)  # type: ignore[arg-type]  # the case names are the keywords
+        self.lifecycle.append(lifecycle)
+        self.after.take_step(lifecycle)
+
+    def take(self, events: Iterable[Message], chance: _Watched | None = None) -> None:
+        """Take the events of a generator, applying each before asking for the next."""
+        game, state = self.after.game, self.after.state
+        for event in events:
+            if chance is not None and chance.drew:
+                self.drawn.add(len(self.events))
+                chance.drew = False
+            self.events.append((event, game.epoch(state)))
+            game.evolve(state, event)
+
+    def start(self, seeds: SeedChain) -> None:
+        """Fix the entropy and begin the game."""
+        match = self.after
+        self.step(sealed=record_pb2.EntropySealed(entropy=match.expected_entropy()))
+        chance = _Watched(seeds.chance(match.entropy))
+        self.take(match.game.start(match.state, match.setup, chance), chance)
+
+    def close_if_full(self, seeds: SeedChain) -> None:
+        """Close the seats when the last one is taken; start if nobody is to contribute."""
+        match = self.after
+        if not all(seat.joined for seat in match.seats):
+            return
+        closed = [
+            record_pb2.ClosedSeat(public_key=seat.public_key, contributes=seat.contributes) for seat in match.seats
+        ]
+        self.step(closed=record_pb2.SeatsClosed(seats=closed))
+        self.start_if_contributed(seeds)
+
+    def start_if_contributed(self, seeds: SeedChain) -> None:
+        """Start the game when no contribution is missing any more."""
+        if all(seat.contribution or not seat.contributes for seat in self.after.seats):
+            self.start(seeds)
+
+    def reveal_ended_epochs(self, seeds: SeedChain) -> None:
+        """Reveal the epoch that ended with this record, or the open one if the match is over."""
+        match = self.after
+        if match.state is None:
+            return
+        ended = match.over or match.game.outcome(match.state) is not None
+        last = match.epoch if ended else match.epoch - 1
+        if last > match.revealed:
+            self.reveals = [
+                record_pb2.Reveal(epoch=epoch, chain=seeds.element(epoch))
+                for epoch in range(match.revealed + 1, last + 1)
+            ]
+            match.seeds = match.seeds.copy()
+            match.seeds.reveal(last, seeds.element(last))
+
+
+class _Watched(Chance):
+    """Chance that remembers whether anything was drawn."""
+
+    __slots__ = ("_chance", "drew")
+
+    def __init__(self, chance: Chance) -> None:
+        self._chance = chance
+        self.drew = False
+
+    def stream(self, epoch: int, label: str) -> Stream:
+        self.drew = True
+        return self._chance.stream(epoch, label)
+
+
+def opening(
+    game: Game[Any], seats: int, options: Any, mode: record_pb2.ContributionMode.ValueType, seeds: SeedChain
+) -> record_pb2.MatchOpened:
+    """The opening of a match; unspecified mode: commit and reveal. Raises IllegalOptions."""
+    setup = game.complete(seats, options)
+    return record_pb2.MatchOpened(
+        ruleset=record_pb2.Ruleset(id=game.id, version=game.version, digest=game.digest),
+        options=game.schema.options.pack(setup.options),
+        seats=seats,
+        epochs=game.epochs(setup),
+        commitment=seeds.commitment,
+        mode=mode or COMMIT_REVEAL,
+    )
+
+
+def open_match(match: Match, request_id: bytes, time_us: int, seeds: SeedChain, *, immediate: bool = False) -> Draft:
+    """The draft of record 0 of `match`, fresh from `begin_opened`.
+
+    `immediate` closes the seats at once, without keys and contributions, and starts the game in record 0;
+    the mode must be SERVER_ONLY. Raises MalformedAct.
+    """
+    _check_request_id(request_id)
+    _check_time(time_us)
+    if len(match.match_id) != 16:
+        raise MalformedAct("match_id", "must be 16 bytes")
+    if immediate and match.opened.mode != SERVER_ONLY:
+        raise MalformedAct("immediate", "needs the mode SERVER_ONLY: nobody can contribute")
+    draft = Draft(record_pb2.Cause(kind=TABLE, request_id=request_id), time_us, match.copy(), 0, 0)
+    draft.lifecycle.append(record_pb2.Lifecycle(opened=match.opened))
+    if immediate:
+        for seat in draft.after.seats:
+            seat.joined = True
+        draft.close_if_full(seeds)
+    return draft
+
+
+def decide(
+    match: Match, action: engine_service_pb2.Action, seeds: SeedChain, *, check_signatures: bool = True
+) -> Draft:
+    """The draft of the record that `action` adds to `match`.
+
+    `seeds` knows the epochs that the action deals or reveals. Raises Refused, MalformedCommand,
+    IllegalCommand, or EpochSealed if `seeds` does not know enough; then nothing has changed.
+    """
+    given = action.cause
+    _check_request_id(given.request_id)
+    _check_time(action.time_us)
+    cause = record_pb2.Cause(kind=given.kind, request_id=given.request_id)
+    draft = Draft(cause, max(action.time_us, match.time_us), match.copy(), match.decision, match.epoch)
+    kind = action.WhichOneof("action")
+    if kind is None:
+        raise MalformedAct("action", "is missing")
+    expected = TABLE if kind == "abort" else SEAT
+    if given.kind != expected:
+        name = record_pb2.CauseKind.Name(expected)
+        raise MalformedAct("cause.kind", f"must be {name} for {kind}")
+    if expected == SEAT:
+        if given.seat >= len(match.seats):
+            raise MalformedAct("cause.seat", f"there is no seat {given.seat}")
+        cause.seat = given.seat
+    acts: dict[str, Any] = {
+        "join": _join,
+        "commitment": _commit,
+        "contribution": _contribute,
+        "command": _play,
+        "resign": _resign,
+        "abort": _abort,
+    }
+    acts[kind](draft, match, action, seeds, check_signatures)
+    draft.reveal_ended_epochs(seeds)
+    return draft
+
+
+def _check_request_id(request_id: bytes) -> None:
+    if len(request_id) != 16:
+        raise MalformedAct("request_id", "must be 16 bytes")
+
+
+def _check_time(time_us: int) -> None:
+    if time_us > 253_402_300_799_999_999:
+        raise MalformedAct("time_us", "lies after the year 9999")
+
+
+def _sign(
+    draft: Draft, match: Match, action: engine_service_pb2.Action, kind: keys.ActKind, payload: bytes, check: bool
+) -> None:
+    """Take the signature of an act into the draft, if it is right. Raises BadSignature."""
+    given, cause = action.cause, draft.cause
+    key = payload if kind is keys.ActKind.JOIN else match.seats[given.seat].public_key
+    cause.decision = given.decision if kind is keys.ActKind.COMMAND else 0
+    cause.observed_head = given.observed_head
+    cause.key_id = keys.key_id(key) if key else b""
+    draft.signature = given.signature
+    if check and (fault := act_fault(match, cause, kind, payload, key, given.signature)):
+        raise BadSignature(fault)
+
+
+def _join(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    seat, join = action.cause.seat, action.join
+    if join.public_key:
+        try:
+            keys.load_public_key(join.public_key)
+        except keys.BadKey as error:
+            raise MalformedAct("join.public_key", str(error)) from error
+    if join.contributes and match.opened.mode == SERVER_ONLY:
+        raise MalformedAct("join.contributes", "the match takes no contributions")
+    _sign(draft, match, action, keys.ActKind.JOIN, join.public_key, check)
+    if match.over:
+        raise WrongPhase("the match is over")
+    if match.seats[seat].joined:
+        raise SeatTaken(f"seat {seat} is taken")
+    draft.step(joined=record_pb2.SeatJoined(seat=seat, public_key=join.public_key, contributes=join.contributes))
+    draft.close_if_full(seeds)
+
+
+def _commit(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    seat, value = match.seats[action.cause.seat], action.commitment
+    if len(value) != 32:
+        raise MalformedAct("commitment", "must be 32 bytes")
+    _sign(draft, match, action, keys.ActKind.COMMITMENT, value, check)
+    _check_contributing(match, action.cause.seat)
+    if match.opened.mode != COMMIT_REVEAL:
+        raise WrongPhase("contributions of this match are given in one step, without a commitment")
+    if seat.commitment:
+        raise WrongPhase(f"seat {action.cause.seat} has committed already")
+    draft.step(committed=record_pb2.ContributionCommitted(seat=action.cause.seat, commitment=value))
+
+
+def _contribute(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    number, value = action.cause.seat, action.contribution
+    if len(value) != 32:
+        raise MalformedAct("contribution", "must be 32 bytes")
+    _sign(draft, match, action, keys.ActKind.CONTRIBUTION, value, check)
+    _check_contributing(match, number)
+    if match.seats[number].contribution:
+        raise WrongPhase(f"seat {number} has contributed already")
+    if match.opened.mode == COMMIT_REVEAL:
+        missing = [n for n, seat in enumerate(match.seats) if seat.contributes and not seat.commitment]
+        if missing:
+            raise WrongPhase(f"the commitments of seats {missing} are missing")
+        if match.seats[number].commitment != hashing.contribution_commitment(match.match_id, number, value):
+            raise MalformedAct("contribution", "does not fit the commitment of the seat")
+    draft.step(contributed=record_pb2.ContributionRevealed(seat=number, contribution=value))
+    draft.start_if_contributed(seeds)
+
+
+def _check_contributing(match: Match, seat: int) -> None:
+    if match.over:
+        raise WrongPhase("the match is over")
+    if not match.closed:
+        raise WrongPhase("the seats are not closed yet")
+    if match.state is not None:
+        raise WrongPhase("the game has started")
+    if not match.seats[seat].contributes:
+        raise WrongPhase(f"seat {seat} said when joining that it does not contribute")
+
+
+def _play(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    game, given = match.game, action.cause
+    command = game.schema.read_command(action.command)
+    _sign(draft, match, action, keys.ActKind.COMMAND, action.command, check)
+    if match.over:
+        raise IllegalCommand("finished", "the match is over")
+    if match.state is None:
+        raise WrongPhase("the game has not started")
+    if given.decision != draft.decision_before:
+        raise StaleDecision(given.decision, draft.decision_before)
+    draft.command, draft.command_bytes = command, action.command
+    chance = _Watched(seeds.chance(match.entropy))
+    draft.take(game.play(draft.after.state, given.seat, command, chance), chance)
+
+
+def _resign(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    _sign(draft, match, action, keys.ActKind.RESIGN, b"", check)
+    if match.over:
+        raise WrongPhase("the match is over")
+    if match.state is None:
+        raise WrongPhase("the game has not started; its owner can abort it")
+    draft.step(resigned=record_pb2.Resigned(seat=action.cause.seat))
+    draft.take(match.game.leave(draft.after.state, RESIGNED, action.cause.seat))
+
+
+def _abort(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    if match.over:
+        raise WrongPhase("the match is over")
+    draft.step(aborted=record_pb2.Aborted())
+    if match.state is not None:
+        draft.take(match.game.leave(draft.after.state, ABORTED, None))

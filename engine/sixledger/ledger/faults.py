@@ -1,0 +1,70 @@
+"""What can be wrong with a ledger, and why an act is refused.
+
+LedgerFault     a record is wrong; `verdict` and `layer` say how, in the verifier's terms
+Refused         an act is not accepted; nothing has changed
+ ├── WrongPhase        the match is in another phase of its life
+ ├── SeatTaken         the seat is taken
+ ├── BadSignature      the seat signs its acts, and this one is not signed by its key
+ ├── StaleDecision     the command answers another decision than the open one
+ └── MalformedAct      a field of the act is out of its range
+"""
+
+from __future__ import annotations
+
+from sixledger.v1 import replay_service_pb2
+
+Verdict = replay_service_pb2.Verdict
+
+
+class LedgerFault(Exception):
+    """A record that must not be believed. The text holds no secret that is still sealed."""
+
+    def __init__(self, verdict: Verdict.ValueType, layer: str, message: str) -> None:
+        """`layer` is one of parse, chain, heads, openings, seeds, rules, clocks, result."""
+        super().__init__(message)
+        self.verdict = verdict
+        self.layer = layer
+        self.message = message
+        #: Differing fields: path, recorded, expected.
+        self.differences: list[tuple[str, str, str]] = []
+
+
+def tampered(layer: str, message: str) -> LedgerFault:
+    """The commonest fault: bytes are not what they were."""
+    return LedgerFault(replay_service_pb2.VERDICT_TAMPERED, layer, message)
+
+
+class Refused(Exception):
+    """An act is not accepted. Nothing has changed."""
+
+
+class WrongPhase(Refused):
+    """The match is in another phase of its life: not started, already full, or over."""
+
+
+class SeatTaken(Refused):
+    """The seat is taken."""
+
+
+class BadSignature(Refused):
+    """The seat signs its acts, and this act has no valid signature of it."""
+
+
+class StaleDecision(Refused):
+    """The command answers another decision than the open one. `current` is its number."""
+
+    def __init__(self, given: int, current: int) -> None:
+        """Name both decisions."""
+        super().__init__(f"the command answers decision {given}, the open one is {current}")
+        self.given = given
+        self.current = current
+
+
+class MalformedAct(Refused):
+    """A field of the act is out of its range. `field` is its path."""
+
+    def __init__(self, field: str, message: str) -> None:
+        """Name the field and what is wrong with it."""
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message

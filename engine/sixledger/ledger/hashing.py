@@ -1,0 +1,83 @@
+r"""The formulas of the ledger, each in one function (DESIGN 5 and 6, docs/spec/ledger.md).
+
+`match` is the match id, 16 bytes; hashes, salts and seeds are 32 bytes; numbers are big-endian.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Sequence
+
+from sixledger.v1 import record_pb2
+
+ZERO_HASH = bytes(32)
+
+
+def sha256(*parts: bytes) -> bytes:
+    """SHA-256 of the concatenated parts, 32 bytes."""
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def u16(value: int) -> bytes:
+    """Two bytes, big-endian."""
+    return value.to_bytes(2, "big")
+
+
+def u32(value: int) -> bytes:
+    """Four bytes, big-endian."""
+    return value.to_bytes(4, "big")
+
+
+def u64(value: int) -> bytes:
+    """Eight bytes, big-endian."""
+    return value.to_bytes(8, "big")
+
+
+def record_hash(match: bytes, seq: int, previous: bytes, body: bytes, seals: Sequence[record_pb2.Seal]) -> bytes:
+    """H_n: chains a record to the one before (`previous` is H_{n-1}, ZERO_HASH for record 0)."""
+    parts = [b"sixledger/record/1\n", match, u64(seq), previous, hashlib.sha256(body).digest(), u16(len(seals))]
+    for seal in seals:
+        parts += (u64(seal.audience), u32(seal.epoch), seal.commitment)
+    return sha256(*parts)
+
+
+def commitment(match: bytes, seq: int, index: int, salt: bytes, value: bytes) -> bytes:
+    """c_j: the commitment of seal `index` of record `seq`."""
+    return sha256(b"sixledger/seal/1\n", match, u64(seq), u16(index), salt, value)
+
+
+def salt_key(root_secret: bytes, match: bytes) -> bytes:
+    """The key from which all salts of a match are derived. As secret as the root secret."""
+    return hmac.digest(root_secret, b"sixledger/salt-key/1\n" + match, "sha256")
+
+
+def salt(key: bytes, previous: bytes, seq: int, index: int, value: bytes) -> bytes:
+    """salt_j: depends on everything before, so that two forks never share one."""
+    return hmac.digest(key, previous + u64(seq) + u16(index) + hashlib.sha256(value).digest(), "sha256")
+
+
+def chain_root(root_secret: bytes, match: bytes, epochs: int) -> bytes:
+    """ch[N]: the last element of the seed chain."""
+    return hmac.digest(root_secret, b"sixledger/chain-root/1\n" + match + u32(epochs), "sha256")
+
+
+def chain_step(match: bytes, epoch: int, element: bytes) -> bytes:
+    """ch[k-1] from ch[k], where `epoch` is k."""
+    return sha256(b"sixledger/chain/1\n", match, u32(epoch), element)
+
+
+def entropy(match: bytes, seed_commitment: bytes, contributions: Iterable[bytes | None]) -> bytes:
+    """X: covers the commitment C and the contribution of each seat in order (None: none)."""
+    parts = [b"\x01" + given if given is not None else b"\x00" + ZERO_HASH for given in contributions]
+    return sha256(b"sixledger/entropy/1\n", match, seed_commitment, u16(len(parts)), *parts)
+
+
+def epoch_key(element: bytes, match: bytes, epoch: int, mixed: bytes) -> bytes:
+    """E_r: the key of all draws of an epoch; `element` is ch[r], `mixed` is X."""
+    return hmac.digest(element, b"sixledger/epoch/1\n" + match + u32(epoch) + mixed, "sha256")
+
+
+def contribution_commitment(match: bytes, seat: int, contribution: bytes) -> bytes:
+    """K_s: what a seat logs before it reveals its contribution."""
+    return sha256(b"sixledger/contribution/1\n", match, u16(seat), contribution)

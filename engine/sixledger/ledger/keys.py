@@ -1,0 +1,93 @@
+r"""Keys of seats and the signatures of their acts (DESIGN 6). Ed25519, RFC 8032.
+
+A signature of an act covers
+
+    "sixledger/act/1\n" || match || u16be(seat) || u8(kind) || u64be(decision) || observed_head(32)
+                        || request_id(16) || SHA-256(payload)
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import lru_cache
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from sixledger.ledger.hashing import sha256, u16, u64
+
+_P = 2**255 - 19
+_D = -121665 * pow(121666, -1, _P) % _P
+#: y coordinates of the points of small order: 0 (order 4), 1 (1), p−1 (2), and the two of order 8.
+_Y8 = 2707385501144840649318225287225658788936804267575313519463743609750303402022
+_SMALL_ORDER_Y = frozenset({0, 1, _P - 1, _Y8, _P - _Y8})
+
+
+class ActKind(IntEnum):
+    """What a signature is for, so that none can be used for something else."""
+
+    COMMAND = 1
+    JOIN = 2
+    COMMITMENT = 3
+    CONTRIBUTION = 4
+    RESIGN = 6
+
+
+class BadKey(ValueError):
+    """A public key that must not be used. The text says why."""
+
+
+@lru_cache(maxsize=4096)
+def load_public_key(data: bytes) -> Ed25519PublicKey:
+    """The key in 32 bytes. Raises BadKey unless it is canonical, a point of the curve and not of small order.
+
+    A key of small order would let one signature fit every message.
+    """
+    if len(data) != 32:
+        raise BadKey("a public key has 32 bytes")
+    number = int.from_bytes(data, "little")
+    y = number & (2**255 - 1)
+    if y >= _P:
+        raise BadKey("the public key is not canonical")
+    if y in _SMALL_ORDER_Y:
+        raise BadKey("the public key is of small order")
+    x_squared = (y * y - 1) * pow(_D * y * y + 1, -1, _P) % _P
+    if pow(x_squared, (_P - 1) // 2, _P) != 1:
+        raise BadKey("the public key is no point of the curve")
+    return Ed25519PublicKey.from_public_bytes(data)
+
+
+def public_bytes(key: Ed25519PrivateKey) -> bytes:
+    """The public key of a private key, 32 bytes."""
+    return key.public_key().public_bytes_raw()
+
+
+def key_id(public_key: bytes) -> bytes:
+    """Short name of a key in a record: 8 bytes."""
+    return sha256(b"sixledger/key/1\n", public_key)[:8]
+
+
+def act_message(
+    match_id: bytes, seat: int, kind: ActKind, decision: int, observed_head: bytes, request_id: bytes, payload: bytes
+) -> bytes:
+    """The bytes that a seat signs for an act."""
+    return b"".join(
+        (
+            b"sixledger/act/1\n",
+            match_id,
+            u16(seat),
+            bytes((kind,)),
+            u64(decision),
+            observed_head,
+            request_id,
+            sha256(payload),
+        )
+    )
+
+
+def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """True if `signature` (64 bytes) by `public_key` fits `message`: cofactorless, with S < L."""
+    try:
+        load_public_key(public_key).verify(signature, message)
+    except (InvalidSignature, BadKey):
+        return False
+    return True

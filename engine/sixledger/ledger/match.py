@@ -1,0 +1,364 @@
+"""A match as a fold of its ledger: everything that later records depend on.
+
+The same fold serves the service (which holds every opening), a client (which holds some) and the
+verifier. It refuses what nobody may believe, however little of it is open: a broken chain, a clock that
+runs backwards, a seal for the wrong seat or epoch, a seed that does not lead to the commitment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sixledger.engine import visibility
+from sixledger.engine.errors import EngineError
+from sixledger.engine.game import Game, Setup
+from sixledger.engine.registry import Registry, installed
+from sixledger.engine.schema import Malformed
+from sixledger.ledger import hashing, keys
+from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.ledger.records import Facts, read, read_body
+from sixledger.ledger.seeds import SeedChain, SeedMismatch
+from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
+
+SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
+
+
+@dataclass(slots=True)
+class Seat:
+    """A seat before and after it is taken."""
+
+    joined: bool = False
+    public_key: bytes = b""
+    contributes: bool = False
+    #: K, 32 bytes, once it is logged.
+    commitment: bytes = b""
+    #: 32 bytes, once it is logged.
+    contribution: bytes = b""
+
+    def copy(self) -> Seat:
+        """An independent copy."""
+        return Seat(self.joined, self.public_key, self.contributes, self.commitment, self.contribution)
+
+
+@dataclass(slots=True)
+class Match:
+    """Where a match stands after its last record. `state` holds whatever secrets were open."""
+
+    match_id: bytes
+    game: Game[Any]
+    setup: Setup
+    opened: record_pb2.MatchOpened
+    seats: list[Seat]
+    #: What is revealed of the seed chain.
+    seeds: SeedChain = field(repr=False)
+    closed: bool = False
+    #: X, 32 bytes; empty before the start.
+    entropy: bytes = b""
+    #: State of the game; None before the start.
+    state: Any = field(default=None, repr=False)
+    over: bool = False
+    aborted: bool = False
+    #: Number, hash and time of the last record; -1 before record 0.
+    seq: int = -1
+    hash: bytes = hashing.ZERO_HASH
+    time_us: int = 0
+    first_hash: bytes = b""
+    #: The record that opened the current decision.
+    decision_seq: int = 0
+    #: Hashes of the records from `decision_seq` to the last: what an act may have observed.
+    recent: list[bytes] = field(default_factory=list)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @property
+    def status(self) -> match_service_pb2.MatchStatus.ValueType:
+        """Where the match is in its life."""
+        if self.aborted:
+            return match_service_pb2.MATCH_STATUS_ABORTED
+        if self.over:
+            return match_service_pb2.MATCH_STATUS_ENDED
+        if self.state is not None:
+            return match_service_pb2.MATCH_STATUS_RUNNING
+        return match_service_pb2.MATCH_STATUS_CONTRIBUTING if self.closed else match_service_pb2.MATCH_STATUS_OPEN
+
+    @property
+    def decision(self) -> int:
+        """Number of the open decision; 0 before the start."""
+        return self.game.decision(self.state).number if self.state is not None else 0
+
+    @property
+    def to_act(self) -> tuple[int, ...]:
+        """Seats that may act now; none before the start and after the end."""
+        return self.game.decision(self.state).seats if self.state is not None and not self.over else ()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that the match is in; 0 before the start."""
+        return self.game.epoch(self.state) if self.state is not None else 0
+
+    @property
+    def revealed(self) -> int:
+        """The highest revealed epoch."""
+        return self.seeds.known
+
+    def copy(self) -> Match:
+        """An independent copy, except for the seed chain."""
+        return Match(
+            self.match_id,
+            self.game,
+            self.setup,
+            self.opened,
+            [seat.copy() for seat in self.seats],
+            self.seeds,
+            self.closed,
+            self.entropy,
+            self.game.copy(self.state) if self.state is not None else None,
+            self.over,
+            self.aborted,
+            self.seq,
+            self.hash,
+            self.time_us,
+            self.first_hash,
+            self.decision_seq,
+            self.recent.copy(),
+        )
+
+    # -- changing --------------------------------------------------------------------------------
+
+    def take_step(self, step: record_pb2.Lifecycle) -> None:
+        """Apply one step in the life of the match. Raises LedgerFault if it cannot follow."""
+        kind = step.WhichOneof("step")
+        if kind == "joined":
+            seat = self._seat(step.joined.seat)
+            seat.joined = True
+            seat.public_key, seat.contributes = step.joined.public_key, step.joined.contributes
+        elif kind == "closed":
+            recorded = [(seat.public_key, seat.contributes) for seat in step.closed.seats]
+            if recorded != [(seat.public_key, seat.contributes) for seat in self.seats]:
+                raise tampered("rules", "the closed seats are not the joined ones")
+            self.closed = True
+        elif kind == "committed":
+            self._seat(step.committed.seat).commitment = step.committed.commitment
+        elif kind == "contributed":
+            self._contribute(step.contributed.seat, step.contributed.contribution)
+        elif kind == "sealed":
+            if step.sealed.entropy != self.expected_entropy():
+                raise LedgerFault(SEED_MISMATCH, "seeds", "the entropy does not follow from the contributions")
+            self.entropy = step.sealed.entropy
+            self.state = self.game.blank()
+        elif kind == "resigned":
+            self._seat(step.resigned.seat)
+            self.over = True
+        elif kind == "aborted":
+            self.over = self.aborted = True
+        else:
+            raise tampered("rules", "a step of the match's life that cannot follow here")
+
+    def _seat(self, number: int) -> Seat:
+        if number >= len(self.seats):
+            raise tampered("rules", f"there is no seat {number}")
+        return self.seats[number]
+
+    def _contribute(self, number: int, contribution: bytes) -> None:
+        seat = self._seat(number)
+        if self.opened.mode == record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL:
+            expected = hashing.contribution_commitment(self.match_id, number, contribution)
+            if seat.commitment != expected:
+                message = f"the contribution of seat {number} does not fit its commitment"
+                raise LedgerFault(SEED_MISMATCH, "seeds", message)
+        seat.contribution = contribution
+
+    def expected_entropy(self) -> bytes:
+        """X as it follows from the contributions so far."""
+        given = [seat.contribution or None for seat in self.seats]
+        return hashing.entropy(self.match_id, self.seeds.commitment, given)
+
+    def finish_record(self, record_hash: bytes, time_us: int, decision_before: int) -> None:
+        """Move on to the record just applied. `decision_before` is the decision before it."""
+        self.seq += 1
+        self.hash = record_hash
+        self.time_us = time_us
+        if self.seq == 0:
+            self.first_hash = record_hash
+        if self.decision != decision_before:
+            self.decision_seq = self.seq
+            self.recent.clear()
+        self.recent.append(record_hash)
+        if self.state is not None and self.game.outcome(self.state) is not None:
+            self.over = True
+
+    def apply(self, record: record_pb2.Record, *, check_signatures: bool = True) -> Facts:
+        """Apply the next record with whatever openings it has. Raises LedgerFault.
+
+        What is sealed stays unchecked; whoever holds every opening and seed uses the verifier.
+        """
+        body = self.check_chain(record)
+        facts = read(record, self.game.schema, body)
+        if check_signatures:
+            self.check_signature(facts)
+        decision, epoch = self.decision, self.epoch
+        if facts.owners and facts.owners[0] == -1:
+            _check_seal(record.seals[0], 1 << body.cause.seat, epoch)
+        for step in body.lifecycle:
+            if self.seq >= 0 or step.WhichOneof("step") != "opened":
+                self.take_step(step)
+        seals = {owner: record.seals[index] for index, owner in enumerate(facts.owners)}
+        for index, event in enumerate(facts.events):
+            if self.state is None:
+                raise tampered("rules", "an event before the start")
+            if index in seals:
+                _check_seal(seals[index], audience(event), self.game.epoch(self.state))
+            self._evolve(event)
+        self.learn(body)
+        self.finish_record(record.hash, body.time_us, decision)
+        return facts
+
+    def _evolve(self, event: Any) -> None:
+        try:
+            self.game.evolve(self.state, event)
+        except (EngineError, ValueError, LookupError, AssertionError, TypeError) as error:
+            raise tampered("rules", f"the event {event.DESCRIPTOR.name} cannot happen here") from error
+
+    def learn(self, body: record_pb2.Body) -> None:
+        """Take the seeds that a record reveals. Raises LedgerFault."""
+        for reveal in body.reveals:
+            try:
+                if not self.seeds.known < reveal.epoch <= self.opened.epochs:
+                    raise SeedMismatch(f"epoch {reveal.epoch} cannot be revealed here")
+                self.seeds.reveal(reveal.epoch, reveal.chain)
+            except SeedMismatch as error:
+                raise LedgerFault(SEED_MISMATCH, "seeds", str(error)) from error
+
+    def check_chain(self, record: record_pb2.Record) -> record_pb2.Body:
+        """The body of the next record, if number, time and hash are right. Raises LedgerFault."""
+        body = read_body(record)
+        if body.match_id != self.match_id:
+            raise tampered("chain", "the record is of another match")
+        if body.seq != self.seq + 1:
+            raise tampered("chain", f"record {body.seq} stands where record {self.seq + 1} should")
+        if record.hash != hashing.record_hash(self.match_id, body.seq, self.hash, record.body, record.seals):
+            raise tampered("chain", "the hash does not fit the record and the one before")
+        if body.time_us < self.time_us:
+            raise tampered("clocks", "the record is older than the one before")
+        return body
+
+    def check_signature(self, facts: Facts) -> None:
+        """Check the signature of an act of a seat, if the seat signs and it is open. Raises LedgerFault."""
+        body = facts.body
+        if body.cause.kind != record_pb2.CAUSE_KIND_SEAT or (-1 in facts.owners and facts.command_bytes is None):
+            return
+        fault = signature_fault(self, facts)
+        if fault:
+            raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", fault)
+
+
+def audience(event: Any) -> int:
+    """The bit set of seats that may open the secret part of an event at once."""
+    kind: Any = type(event)
+    return 1 << event.seat if visibility.classes(kind).kind == visibility.SEAT else 0
+
+
+def _check_seal(seal: record_pb2.Seal, expected_audience: int, epoch: int) -> None:
+    if seal.audience != expected_audience or seal.epoch != epoch:
+        raise tampered("openings", "a seal is for other seats or another epoch than the rules say")
+
+
+_STEP_KINDS = {
+    "joined": keys.ActKind.JOIN,
+    "committed": keys.ActKind.COMMITMENT,
+    "contributed": keys.ActKind.CONTRIBUTION,
+    "resigned": keys.ActKind.RESIGN,
+}
+
+
+def signed_act(match: Match, facts: Facts) -> tuple[keys.ActKind, bytes, bytes]:
+    """What the seat of a record signed: kind, payload, and the key it should have signed with."""
+    body = facts.body
+    if facts.command_bytes is not None:
+        return keys.ActKind.COMMAND, facts.command_bytes, match.seats[body.cause.seat].public_key
+    step = body.lifecycle[0]
+    name = step.WhichOneof("step") or ""
+    if name not in _STEP_KINDS:
+        raise tampered("rules", "a seat cannot cause this record")
+    payload = {
+        "joined": step.joined.public_key,
+        "committed": step.committed.commitment,
+        "contributed": step.contributed.contribution,
+        "resigned": b"",
+    }[name]
+    key = step.joined.public_key if name == "joined" else match.seats[body.cause.seat].public_key
+    return _STEP_KINDS[name], payload, key
+
+
+def signature_fault(match: Match, facts: Facts) -> str:
+    """What is wrong with the signature of a seat's record, in words; empty if nothing is."""
+    body, cause = facts.body, facts.body.cause
+    if cause.seat >= len(match.seats) or (facts.command_bytes is None and not body.lifecycle):
+        return "the record names no act of a seat"
+    kind, payload, key = signed_act(match, facts)
+    return act_fault(match, cause, kind, payload, key, facts.signature)
+
+
+def act_fault(
+    match: Match, cause: record_pb2.Cause, kind: keys.ActKind, payload: bytes, key: bytes, signature: bytes
+) -> str:
+    """What is wrong with the signature of an act that is to be the next record; empty if nothing is."""
+    if not key:
+        return "" if not (signature or cause.observed_head or cause.key_id) else "the seat has no key, but signs"
+    if not signature:
+        return "the seat signs its acts, and this one is not signed"
+    if cause.key_id != keys.key_id(key):
+        return "the act names another key than the seat's"
+    if kind is keys.ActKind.JOIN:
+        seen = cause.observed_head == match.first_hash
+    else:
+        observed = cause.observed_head
+        seen = observed in match.recent or (kind is not keys.ActKind.COMMAND and observed == match.first_hash)
+    if not seen:
+        return "the signer observed another record than it may"
+    message = keys.act_message(
+        match.match_id, cause.seat, kind, cause.decision, cause.observed_head, cause.request_id, payload
+    )
+    return "" if keys.verify(key, signature, message) else "the signature does not fit the act and the seat's key"
+
+
+def begin(record: record_pb2.Record, registry: Registry | None = None) -> Match:
+    """The match that record 0 opens, before that record is applied. Raises LedgerFault."""
+    body = read_body(record)
+    steps = [step for step in body.lifecycle if step.WhichOneof("step") == "opened"]
+    if len(steps) != 1 or body.lifecycle[0] != steps[0]:
+        raise tampered("parse", "record 0 does not open a match")
+    return begin_opened(body.match_id, steps[0].opened, registry)
+
+
+def begin_opened(match_id: bytes, opened: record_pb2.MatchOpened, registry: Registry | None = None) -> Match:
+    """The match with this opening, before its first record. Raises LedgerFault."""
+    unknown = replay_service_pb2.VERDICT_UNKNOWN_RULESET
+    rules = opened.ruleset
+    try:
+        game = (registry or installed()).get(rules.id, rules.version)
+    except EngineError as error:
+        raise LedgerFault(unknown, "rules", str(error)) from error
+    if rules.digest != game.digest:
+        raise LedgerFault(unknown, "rules", f"{rules.id}@{rules.version} has another digest in this build")
+    try:
+        setup = game.complete(opened.seats, game.schema.options.unpack(opened.options))
+    except (EngineError, Malformed) as error:
+        raise tampered("rules", f"the options of record 0 are not allowed: {error}") from error
+    if game.schema.options.pack(setup.options) != opened.options or opened.epochs != game.epochs(setup):
+        raise tampered("rules", "record 0 does not state the complete options and their epochs")
+    if len(opened.commitment) != 32:
+        raise tampered("seeds", "the commitment is not 32 bytes")
+    seats = [Seat() for _ in range(opened.seats)]
+    return Match(match_id, game, setup, opened, seats, SeedChain(match_id, opened.commitment))
+
+
+def fold(records: list[record_pb2.Record], registry: Registry | None = None) -> Match:
+    """The match after `records` (from 0 on), which the caller trusts or will verify. Raises LedgerFault."""
+    if not records:
+        raise tampered("parse", "the ledger has no records")
+    match = begin(records[0], registry)
+    for record in records:
+        match.apply(record, check_signatures=False)
+    return match

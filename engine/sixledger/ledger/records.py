@@ -1,0 +1,213 @@
+"""Records: sealing what happened, and reading it back with the openings at hand (DESIGN 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from google.protobuf.message import Message
+from sixledger.engine import visibility
+from sixledger.engine.errors import MalformedCommand
+from sixledger.engine.schema import Malformed, Schema, parse_strict
+from sixledger.ledger import hashing
+from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.v1 import game_pb2, record_pb2, replay_service_pb2
+
+FORMAT = 1
+BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A value to be sealed: who may open it at once (bit set), in which epoch, and the value."""
+
+    audience: int
+    epoch: int
+    value: bytes = field(repr=False)
+
+
+def seal(body: record_pb2.Body, secrets: list[Secret], previous: bytes, salt_key: bytes) -> record_pb2.Record:
+    """The record of `body`, chained to `previous`, with every secret sealed and opened.
+
+    `salt_key` is that of the match (`hashing.salt_key`).
+    """
+    match, seq = body.match_id, body.seq
+    record = record_pb2.Record(body=body.SerializeToString(deterministic=True))
+    for index, secret in enumerate(secrets):
+        salt = hashing.salt(salt_key, previous, seq, index, secret.value)
+        commitment = hashing.commitment(match, seq, index, salt, secret.value)
+        record.seals.add(audience=secret.audience, epoch=secret.epoch, commitment=commitment)
+        record.openings.add(seal=index, salt=salt, value=secret.value)
+    record.hash = hashing.record_hash(match, seq, previous, record.body, record.seals)
+    return record
+
+
+def may_open(seal_: record_pb2.Seal, viewer: int | None, revealed: int) -> bool:
+    """True if `viewer` (a seat, or None for everybody) may open the seal when epochs up to `revealed` are."""
+    if seal_.epoch and seal_.epoch <= revealed:
+        return True
+    return viewer is not None and bool(seal_.audience >> viewer & 1)
+
+
+def redact(record: record_pb2.Record, viewer: int | None, revealed: int) -> record_pb2.Record:
+    """The record with the openings that `viewer` may have, and no others."""
+    allowed = [o for o in record.openings if may_open(record.seals[o.seal], viewer, revealed)]
+    if len(allowed) == len(record.openings):
+        return record
+    return record_pb2.Record(body=record.body, seals=record.seals, openings=allowed, hash=record.hash)
+
+
+def late_openings(record: record_pb2.Record, viewer: int | None, before: int, after: int) -> list[record_pb2.Opening]:
+    """The openings that `viewer` gains when the revealed epochs go from `before` to `after`."""
+    return [
+        opening
+        for opening in record.openings
+        if may_open(record.seals[opening.seal], viewer, after)
+        and not may_open(record.seals[opening.seal], viewer, before)
+    ]
+
+
+def add_openings(record: record_pb2.Record, openings: list[record_pb2.Opening]) -> None:
+    """Add late openings to a record in place, keeping them ascending. Raises LedgerFault for a repeated one."""
+    merged = {opening.seal: opening for opening in record.openings}
+    for opening in openings:
+        if opening.seal in merged:
+            raise LedgerFault(BAD_OPENING, "openings", f"seal {opening.seal} is opened twice")
+        merged[opening.seal] = opening
+    ordered = [merged[index] for index in sorted(merged)]
+    copies = [record_pb2.Opening(seal=o.seal, salt=o.salt, value=o.value) for o in ordered]
+    del record.openings[:]
+    record.openings.extend(copies)
+
+
+def read_body(record: record_pb2.Record) -> record_pb2.Body:
+    """The body of a record. Raises LedgerFault if it is none, or of another format."""
+    try:
+        body = parse_strict(record_pb2.Body, record.body)
+    except Malformed as error:
+        raise tampered("parse", f"the body {error}") from error
+    if body.format != FORMAT:
+        raise tampered("parse", f"the body has format {body.format}, this build reads format {FORMAT}")
+    if len(body.match_id) != 16:
+        raise tampered("parse", "the match id is not 16 bytes")
+    if len(body.cause.request_id) != 16:
+        raise tampered("parse", "the request id is not 16 bytes")
+    return body
+
+
+@dataclass(slots=True)
+class Facts:
+    """What a record says, as far as its openings tell."""
+
+    body: record_pb2.Body
+    #: The command, whole if its seal is open (or it has none); None if the record has no command.
+    command: Any = None
+    #: The bytes of the whole command, if known.
+    command_bytes: bytes | None = None
+    #: The signature of the act, if known; empty if the seat does not sign.
+    signature: bytes = b""
+    #: The events, whole if their seal is open.
+    events: list[Any] = field(default_factory=list)
+    #: Per seal: what it belongs to, -1 for the command, else the index of the event.
+    owners: list[int] = field(default_factory=list)
+    #: Seals that are not open.
+    closed: list[int] = field(default_factory=list)
+
+
+def read(record: record_pb2.Record, schema: Schema, body: record_pb2.Body | None = None) -> Facts:
+    """Check seals and openings of a record against its body and put them together.
+
+    `body` saves reading it again. Raises LedgerFault.
+    """
+    facts = Facts(body if body is not None else read_body(record))
+    body = facts.body
+    public_events = [_unpack(schema.events, event) for event in body.events]
+    secret_events = [i for i, event in enumerate(public_events) if _is_secret(event)]
+    public_command = None
+    if body.command:
+        public_command = _read_command(schema, body.command)
+    sealed_command = public_command is not None and _is_secret(public_command)
+    facts.owners = ([-1] if sealed_command else []) + secret_events
+    if len(facts.owners) != len(record.seals):
+        raise tampered("openings", f"{len(record.seals)} seals where {len(facts.owners)} are needed")
+    for event in public_events:
+        if _is_secret(event) and visibility.split(event)[0] != event:
+            raise tampered("openings", "a public part holds secret fields")
+    values = _open(record, body)
+    facts.closed = [index for index in range(len(record.seals)) if index not in values]
+    facts.command, facts.signature = public_command, body.cause.signature
+    if sealed_command:
+        _merge_command(facts, schema, values.get(0))
+    elif public_command is not None:
+        facts.command_bytes = body.command
+    facts.events = public_events
+    for index, owner in enumerate(facts.owners):
+        if owner >= 0 and index in values:
+            facts.events[owner] = _merge_event(schema, public_events[owner], values[index])
+    return facts
+
+
+def _is_secret(message: Message) -> bool:
+    kind: Any = type(message)
+    return visibility.classes(kind).kind != visibility.PUBLIC
+
+
+def _unpack(wrapping: Any, envelope: Message) -> Any:
+    try:
+        return wrapping.unpack(envelope)
+    except Malformed as error:
+        raise tampered("parse", f"an event {error}") from error
+
+
+def _read_command(schema: Schema, data: bytes) -> Any:
+    try:
+        return schema.read_command(data)
+    except MalformedCommand as error:
+        raise tampered("parse", error.message) from error
+
+
+def _open(record: record_pb2.Record, body: record_pb2.Body) -> dict[int, bytes]:
+    """The opened values by seal, each checked against its commitment."""
+    if any(len(seal_.commitment) != 32 for seal_ in record.seals):
+        raise tampered("openings", "a commitment is not 32 bytes")
+    values: dict[int, bytes] = {}
+    last = -1
+    for opening in record.openings:
+        index = opening.seal
+        if not last < index < len(record.seals):
+            raise LedgerFault(BAD_OPENING, "openings", f"opening of seal {index} is out of order or has no seal")
+        last = index
+        if len(opening.salt) != 32:
+            raise LedgerFault(BAD_OPENING, "openings", f"the salt of seal {index} is not 32 bytes")
+        expected = record.seals[index].commitment
+        if hashing.commitment(body.match_id, body.seq, index, opening.salt, opening.value) != expected:
+            raise LedgerFault(BAD_OPENING, "openings", f"the opening of seal {index} does not fit its commitment")
+        values[index] = opening.value
+    return values
+
+
+def _merge_event(schema: Schema, public: Any, value: bytes) -> Any:
+    try:
+        secret = schema.events.unpack(parse_strict(game_pb2.Event, value))
+        if type(secret) is not type(public):
+            raise Malformed("is of another type than its public part")
+        return visibility.merge(public, secret)
+    except (Malformed, visibility.Overriding) as error:
+        raise tampered("openings", f"the sealed part of an event {error}") from error
+
+
+def _merge_command(facts: Facts, schema: Schema, value: bytes | None) -> None:
+    if visibility.split(facts.command)[0] != facts.command:
+        raise tampered("openings", "the public part of a sealed command holds secret fields")
+    if facts.signature:
+        raise tampered("openings", "the signature of a sealed command lies in the open")
+    if value is None:
+        return
+    try:
+        sealed = parse_strict(record_pb2.SealedCommand, value)
+        whole = schema.read_command(sealed.command)
+    except (Malformed, MalformedCommand) as error:
+        raise tampered("openings", f"the sealed command cannot be read: {error}") from error
+    if type(whole) is not type(facts.command) or visibility.split(whole)[0] != facts.command:
+        raise tampered("openings", "the sealed command is not the one whose public part is recorded")
+    facts.command, facts.command_bytes, facts.signature = whole, sealed.command, sealed.signature

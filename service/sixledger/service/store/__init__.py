@@ -1,0 +1,43 @@
+"""Where matches are kept. `open_store` chooses a store by its URL; all of them keep the same contract.
+
+async with open_store("sqlite:matches.db") as store:
+    result = await store.append(entry)
+
+StoreError    the store cannot do it now; nothing was changed
+ValueError    an argument, or the URL, that no store takes
+"""
+
+from __future__ import annotations
+
+from sixledger.service.store.base import (
+    Appended,
+    AppendResult,
+    Cursor,
+    Entry,
+    MatchRow,
+    RequestTaken,
+    SeqTaken,
+    Store,
+    StoreError,
+)
+from sixledger.service.store.checks import MAX_RECORD_BYTES
+from sixledger.service.store.memory import MemoryStore
+from sixledger.service.store.sqlite import SqliteSettings, SqliteStore
+from sixledger.service.store.urls import open_store
+
+__all__ = [
+    "MAX_RECORD_BYTES",
+    "AppendResult",
+    "Appended",
+    "Cursor",
+    "Entry",
+    "MatchRow",
+    "MemoryStore",
+    "RequestTaken",
+    "SeqTaken",
+    "SqliteSettings",
+    "SqliteStore",
+    "Store",
+    "StoreError",
+    "open_store",
+]

@@ -1,0 +1,96 @@
+"""What every store refuses before it begins: arguments that no store could keep.
+
+A store that writes many appends in one transaction relies on it: a value that the database driver
+rejects would otherwise fail the appends of others too.
+"""
+
+from __future__ import annotations
+
+from sixledger.service.store.base import Cursor, Entry, MatchRow
+
+#: Longest record that a store takes.
+MAX_RECORD_BYTES = 64 * 1024 * 1024
+#: Record numbers, seats and kinds fit 32 bits.
+_MAX_U32 = 2**32 - 1
+_MAX_I64 = 2**63 - 1
+
+
+def check_creation(row: MatchRow, first: Entry) -> None:
+    """Raise ValueError unless `row` and record 0 fit together and can be kept."""
+    check_id("match_id", row.match_id)
+    if len(row.root_secret) != 32:
+        raise ValueError(f"root_secret must be 32 bytes, not {len(row.root_secret)}")
+    _check_text("game", row.game)
+    _check_number("seats", row.seats, _MAX_U32)
+    _check_number("created_us", row.created_us, _MAX_I64)
+    _check_number("status", row.status, _MAX_U32)
+    _check_number("joined", row.joined, _MAX_U32)
+    _check_fields(first)
+    if first.match_id != row.match_id:
+        raise ValueError("record 0 belongs to another match than the row")
+    if first.seq != 0:
+        raise ValueError(f"a match begins with record 0, not {first.seq}")
+
+
+def check_entry(entry: Entry) -> None:
+    """Raise ValueError unless `entry` can be appended to a match that exists."""
+    _check_fields(entry)
+    if entry.seq == 0:
+        raise ValueError("record 0 is kept by create, append begins with record 1")
+
+
+def check_id(name: str, value: bytes) -> None:
+    """Raise ValueError unless `value` is an id of 16 bytes."""
+    if len(value) != 16:
+        raise ValueError(f"{name} must be 16 bytes, not {len(value)}")
+
+
+def check_page(*, first: int = 0, limit: int, after: Cursor | None = None) -> None:
+    """Raise ValueError unless a page of `limit` from `first` or `after` can be asked for."""
+    _check_number("first", first, _MAX_I64)
+    _check_number("limit", limit, _MAX_I64)
+    if after is not None:
+        _check_number("created_us", after.created_us, _MAX_I64)
+        check_id("match_id", after.match_id)
+
+
+def _check_fields(entry: Entry) -> None:
+    # One condition for the ordinary case: this runs for every append.
+    if (
+        len(entry.match_id) == 16
+        and len(entry.request_id) == 16
+        and 0 <= entry.seq <= _MAX_U32
+        and 0 <= entry.kind <= _MAX_U32
+        and 0 <= entry.seat <= _MAX_U32
+        and len(entry.record) <= MAX_RECORD_BYTES
+        and entry.status is entry.joined is entry.display_name is None
+    ):
+        return
+    check_id("match_id", entry.match_id)
+    check_id("request_id", entry.request_id)
+    _check_number("seq", entry.seq, _MAX_U32)
+    _check_number("kind", entry.kind, _MAX_U32)
+    _check_number("seat", entry.seat, _MAX_U32)
+    if len(entry.record) > MAX_RECORD_BYTES:
+        raise ValueError(f"a record may have {MAX_RECORD_BYTES} bytes, not {len(entry.record)}")
+    if entry.status is not None:
+        _check_number("status", entry.status, _MAX_U32)
+    if entry.joined is not None:
+        _check_number("joined", entry.joined, _MAX_U32)
+    if entry.display_name is not None:
+        _check_text("display_name", entry.display_name)
+
+
+def _check_number(name: str, value: int, largest: int) -> None:
+    if not 0 <= value <= largest:
+        raise ValueError(f"{name} must be between 0 and {largest}, not {value}")
+
+
+def _check_text(name: str, value: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        # Without the text: a display name is personal data.
+        raise ValueError(f"{name} is not valid Unicode: lone surrogate at {error.start}") from None
+    if "\0" in value:
+        raise ValueError(f"{name} must not contain NUL")

@@ -1,0 +1,128 @@
+"""A store in the memory of the process: for tests, simulations and games that nobody will miss."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sixledger.service.store.base import (
+    Appended,
+    AppendResult,
+    Cursor,
+    Entry,
+    MatchRow,
+    RequestTaken,
+    SeqTaken,
+    Store,
+    StoreError,
+)
+from sixledger.service.store.checks import check_creation, check_entry, check_id, check_page
+
+
+@dataclass(slots=True)
+class _Match:
+    row: MatchRow
+    records: list[bytes] = field(default_factory=list, repr=False)
+    #: Record number by (kind, seat, request id).
+    requests: dict[tuple[int, int, bytes], int] = field(default_factory=dict)
+    names: dict[int, str] = field(default_factory=dict)
+
+    def add(self, entry: Entry) -> None:
+        self.requests[entry.kind, entry.seat, entry.request_id] = entry.seq
+        self.records.append(entry.record)
+        if entry.status is not None:
+            self.row = replace(self.row, status=entry.status)
+        if entry.joined is not None:
+            self.row = replace(self.row, joined=entry.joined)
+        if entry.display_name:
+            self.names[entry.seat] = entry.display_name
+        elif entry.display_name is not None:
+            self.names.pop(entry.seat, None)
+
+
+class MemoryStore(Store):
+    """Keeps everything for as long as the object lives; opening it again after `close` finds it all.
+
+    No method waits in the middle, so each is atomic on its event loop.
+    """
+
+    def __init__(self) -> None:
+        self._matches: dict[bytes, _Match] = {}
+        #: (created_us, match id), ascending.
+        self._order: list[tuple[int, bytes]] = []
+        self._open = False
+
+    async def open(self) -> None:
+        if self._open:
+            raise StoreError("the store is open already")
+        self._open = True
+
+    async def close(self) -> None:
+        self._open = False
+
+    async def create(self, row: MatchRow, first: Entry) -> bool:
+        check_creation(row, first)
+        self._check_open()
+        if row.match_id in self._matches:
+            return False
+        match = self._matches[row.match_id] = _Match(row)
+        match.add(first)
+        insort(self._order, (row.created_us, row.match_id))
+        return True
+
+    async def append(self, entry: Entry) -> AppendResult:
+        check_entry(entry)
+        self._check_open()
+        match = self._matches.get(entry.match_id)
+        if match is None:
+            return SeqTaken()
+        taken = match.requests.get((entry.kind, entry.seat, entry.request_id))
+        if taken is not None:
+            return RequestTaken(taken)
+        if entry.seq != len(match.records):
+            return SeqTaken()
+        match.add(entry)
+        return Appended()
+
+    async def match(self, match_id: bytes) -> MatchRow | None:
+        match = self._find(match_id)
+        return None if match is None else match.row
+
+    async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
+        check_page(first=first, limit=limit)
+        match = self._find(match_id)
+        return [] if match is None else match.records[first : first + limit]
+
+    async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
+        check_id("request_id", request_id)
+        match = self._find(match_id)
+        return None if match is None else match.requests.get((kind, seat, request_id))
+
+    async def display_names(self, match_id: bytes) -> dict[int, str]:
+        match = self._find(match_id)
+        return {} if match is None else dict(match.names)
+
+    async def list_matches(
+        self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
+    ) -> Sequence[MatchRow]:
+        check_page(limit=limit, after=after)
+        self._check_open()
+        end = len(self._order) if after is None else bisect_left(self._order, (after.created_us, after.match_id))
+        page: list[MatchRow] = []
+        for index in range(end - 1, -1, -1):
+            if len(page) == limit:
+                break
+            row = self._matches[self._order[index][1]].row
+            if (status is None or row.status == status) and (game is None or row.game == game):
+                page.append(row)
+        return page
+
+    def _find(self, match_id: bytes) -> _Match | None:
+        check_id("match_id", match_id)
+        self._check_open()
+        return self._matches.get(match_id)
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise StoreError("the store is not open")

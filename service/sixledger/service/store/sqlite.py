@@ -1,0 +1,215 @@
+"""The embedded store: one SQLite file, used by one process at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from sixledger.service.store.base import Appended, AppendResult, Cursor, Entry, MatchRow, Store, StoreError
+from sixledger.service.store.checks import check_creation, check_entry, check_id, check_page
+from sixledger.service.store.group_commit import GroupCommit
+from sixledger.service.store.sqlite_checkpoint import Checkpointer
+from sixledger.service.store.sqlite_lock import FileLock
+from sixledger.service.store.sqlite_reader import Reader
+from sixledger.service.store.sqlite_schema import check_library, connect, create_file, prepare
+from sixledger.service.store.sqlite_writer import BatchWriter, Job
+
+T = TypeVar("T")
+
+_MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteSettings:
+    """How a SqliteStore works. The defaults suit a server of one process."""
+
+    #: Appends that share a transaction, at most. 1: each has its own.
+    max_batch: int = 512
+    #: Bytes of records that share a transaction, at most; a single longer one goes alone.
+    max_batch_bytes: int = 8 * _MIB
+    #: Connections, and threads, for reading.
+    readers: int = 2
+    #: Page cache of the writer.
+    cache_bytes: int = 64 * _MIB
+    #: Bytes written between two checkpoints, roughly.
+    checkpoint_bytes: int = 16 * _MIB
+    #: Length of the write-ahead log from which the writer helps to start it anew.
+    wal_restart_bytes: int = 64 * _MIB
+    #: Size that the database may have at most; beyond it appends fail as if the disk were full.
+    max_database_bytes: int | None = None
+
+
+class SqliteStore(Store):
+    """A store in the file `path`, with `-wal`, `-shm` and `.lock` beside it.
+
+    Appends of all matches meet in one writer thread, which commits whatever has gathered (DESIGN 8);
+    reads have connections of their own and never wait for it. A commit is on the disk when its
+    appends return (WAL with `synchronous=FULL`).
+    """
+
+    def __init__(self, path: str | Path, settings: SqliteSettings | None = None) -> None:
+        self._path = Path(path)
+        self._settings = settings or SqliteSettings()
+        self._engine: _Engine | None = None
+        self._closing: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        if self._engine is not None:
+            raise StoreError("the store is open already")
+        engine = _Engine(self._path, self._settings)
+        starting = asyncio.ensure_future(asyncio.to_thread(engine.start))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # The thread cannot be stopped: wait for it and undo what it did.
+            await asyncio.wait({starting})
+            if starting.exception() is None:
+                await asyncio.to_thread(engine.stop)
+            raise
+        self._engine = engine
+        self._closing = None
+
+    async def close(self) -> None:
+        if self._engine is None:
+            return
+        if self._closing is None:
+            self._engine.commits.refuse()
+            self._closing = asyncio.create_task(self._stop(self._engine))
+        # A caller that is cancelled leaves; the closing goes on.
+        await asyncio.shield(self._closing)
+
+    async def create(self, row: MatchRow, first: Entry) -> bool:
+        check_creation(row, first)
+        job = Job(first, row)
+        result = await self._opened().commits.submit(row.match_id, job, len(first.record))
+        return isinstance(result, Appended)
+
+    async def append(self, entry: Entry) -> AppendResult:
+        check_entry(entry)
+        return await self._opened().commits.submit(entry.match_id, Job(entry, None), len(entry.record))
+
+    async def match(self, match_id: bytes) -> MatchRow | None:
+        check_id("match_id", match_id)
+        return await self._read(lambda reader: reader.match(match_id))
+
+    async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
+        check_id("match_id", match_id)
+        check_page(first=first, limit=limit)
+        return await self._read(lambda reader: reader.records(match_id, first, limit))
+
+    async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
+        check_id("match_id", match_id)
+        check_id("request_id", request_id)
+        return await self._read(lambda reader: reader.find_request(match_id, kind, seat, request_id))
+
+    async def display_names(self, match_id: bytes) -> dict[int, str]:
+        check_id("match_id", match_id)
+        return await self._read(lambda reader: reader.display_names(match_id))
+
+    async def list_matches(
+        self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
+    ) -> Sequence[MatchRow]:
+        check_page(limit=limit, after=after)
+        return await self._read(lambda reader: reader.list_matches(status, game, after, limit))
+
+    async def _read(self, query: Callable[[Reader], T]) -> T:
+        engine = self._opened()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(engine.threads, engine.read, query)
+        except sqlite3.Error as error:
+            raise StoreError(f"the store could not read: {error}") from error
+
+    async def _stop(self, engine: _Engine) -> None:
+        try:
+            await asyncio.to_thread(engine.stop)
+        finally:
+            self._engine = None
+
+    def _opened(self) -> _Engine:
+        if self._engine is None or self._closing is not None:
+            raise StoreError("the store is not open")
+        return self._engine
+
+
+class _Engine:
+    """The threads and connections of an open store."""
+
+    def __init__(self, path: Path, settings: SqliteSettings) -> None:
+        self._path = path
+        self._settings = settings
+        self._resources = ExitStack()
+        self._idle: list[Reader] = []
+        self.commits: GroupCommit[Job, AppendResult] = GroupCommit(
+            self._write, max_jobs=settings.max_batch, max_bytes=settings.max_batch_bytes
+        )
+        self.threads = ThreadPoolExecutor(settings.readers, "store-reader")
+
+    def start(self) -> None:
+        """Lock, connect, create or check the tables, start the threads. Blocks; raises StoreError."""
+        check_library()
+        try:
+            # What was opened is closed in reverse: readers first, so that the writer's last checkpoint is complete.
+            with ExitStack() as resources:
+                self._connect(resources)
+                self._resources = resources.pop_all()
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"cannot open the store {self._path}: {error}") from error
+        self._checkpointer.start()
+        self.commits.start()
+
+    def _connect(self, resources: ExitStack) -> None:
+        settings = self._settings
+        path = self._path.resolve()  # one file, one lock, by whatever name
+        resources.callback(FileLock(path).release)
+        create_file(path)
+        self._connection = connect(path, cache_kib=settings.cache_bytes // 1024, writes=True)
+        resources.callback(self._close_writer)
+        prepare(self._connection, path)
+        if settings.max_database_bytes is not None:
+            (page_size,) = self._connection.execute("PRAGMA page_size").fetchone()
+            self._connection.execute(f"PRAGMA max_page_count = {settings.max_database_bytes // page_size:d}")
+        self._writer = BatchWriter(self._connection)
+        checkpoints = connect(path, cache_kib=2048)
+        resources.callback(checkpoints.close)
+        self._checkpointer = Checkpointer(
+            checkpoints, interval_bytes=settings.checkpoint_bytes, restart_bytes=settings.wal_restart_bytes
+        )
+        for _ in range(settings.readers):
+            connection = connect(path, cache_kib=8192)
+            resources.callback(connection.close)
+            self._idle.append(Reader(connection))
+
+    def stop(self) -> None:
+        """Finish the appends and reads that were taken, and close everything. Blocks."""
+        self.commits.refuse()
+        self.commits.join()
+        self.threads.shutdown()
+        self._checkpointer.stop()
+        self._resources.close()
+
+    def read(self, query: Callable[[Reader], T]) -> T:
+        """Run a query on a free connection; there is one for each thread."""
+        reader = self._idle.pop()
+        try:
+            return query(reader)
+        finally:
+            self._idle.append(reader)
+
+    def _write(self, jobs: Sequence[Job]) -> list[AppendResult]:
+        results = self._writer.write(jobs)
+        rows = sum(isinstance(result, Appended) for result in results)
+        if rows:
+            self._checkpointer.after_commit(self._connection, rows, sum(len(job.entry.record) for job in jobs))
+        return results
+
+    def _close_writer(self) -> None:
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            self._connection.close()

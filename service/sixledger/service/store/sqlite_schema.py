@@ -1,0 +1,108 @@
+"""The tables of the SQLite store, and how its file is made, recognised and connected to."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from sixledger.service.store.base import StoreError
+
+#: `PRAGMA user_version` of the tables below. A change of them gets the next number and a migration.
+SCHEMA_VERSION = 1
+#: `PRAGMA application_id`: "6LGR". Tells our files from other people's.
+APPLICATION_ID = 0x364C4752
+#: RETURNING, and the repairs of WAL that came with it.
+OLDEST_SQLITE = (3, 35, 0)
+
+#: A record's row number is its match's number and its own: `match << SEQ_BITS | seq`. So the records of
+#: a match lie side by side, in a table whose inner nodes hold integers alone.
+SEQ_BITS = 32
+
+_TABLES = """
+CREATE TABLE matches (
+    id INTEGER PRIMARY KEY, match_id BLOB NOT NULL UNIQUE, game TEXT NOT NULL, seats INTEGER NOT NULL,
+    created_us INTEGER NOT NULL, root_secret BLOB NOT NULL, status INTEGER NOT NULL, joined INTEGER NOT NULL
+);
+CREATE INDEX matches_by_time ON matches (created_us, match_id);
+CREATE INDEX matches_by_status ON matches (status, created_us, match_id);
+CREATE INDEX matches_by_game ON matches (game, created_us, match_id);
+CREATE INDEX matches_by_game_and_status ON matches (game, status, created_us, match_id);
+CREATE TABLE records (id INTEGER PRIMARY KEY, record BLOB NOT NULL);
+CREATE TABLE requests (
+    match INTEGER NOT NULL, kind INTEGER NOT NULL, seat INTEGER NOT NULL, request_id BLOB NOT NULL,
+    seq INTEGER NOT NULL, PRIMARY KEY (match, kind, seat, request_id)
+) WITHOUT ROWID;
+CREATE TABLE display_names (
+    match INTEGER NOT NULL, seat INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (match, seat)
+) WITHOUT ROWID;
+"""
+
+
+def connect(path: Path, *, cache_kib: int, writes: bool = False) -> sqlite3.Connection:
+    """Open a connection that may be handed from thread to thread, each using it alone.
+
+    `cache_kib` bounds its page cache. `writes` is for the only connection that may change a row.
+    """
+    # 256 statements: the writer has one for each number of rows up to its chunk, per table.
+    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False, cached_statements=256)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA cache_size = -{cache_kib:d}")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        if not writes:
+            connection.execute("PRAGMA query_only = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def check_library() -> None:
+    """Raise StoreError if Python's SQLite is too old."""
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        oldest = ".".join(map(str, OLDEST_SQLITE))
+        raise StoreError(
+            f"SQLite {sqlite3.sqlite_version} is too old, {oldest} or newer is needed: use a newer Python or library"
+        )
+
+
+def create_file(path: Path) -> None:
+    """Make an empty file that its owner alone may read, unless there is one: the store keeps root secrets.
+
+    SQLite gives its files beside it the same permissions.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600))
+    except FileExistsError:
+        return
+    if os.name == "posix":
+        # The name must survive a crash, not only what is written to the file.
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Switch to WAL and create the tables, or check that they are ours. Raises StoreError."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    is_new = not tables and not version and not application
+    if not is_new and application != APPLICATION_ID:
+        raise StoreError(f"{path} is a database of something else, not a Sixledger store: name another file")
+    if version > SCHEMA_VERSION:
+        raise StoreError(
+            f"{path} has schema version {version}, this release knows {SCHEMA_VERSION}: it was written by a newer "
+            "release, upgrade Sixledger"
+        )
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise StoreError(f"{path} cannot use write-ahead logging (journal mode {mode}): put it on a local disk")
+    if is_new:
+        connection.executescript(
+            f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {APPLICATION_ID:d}; "
+            f"PRAGMA user_version = {SCHEMA_VERSION:d}; COMMIT;"
+        )

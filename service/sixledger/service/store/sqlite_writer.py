@@ -1,0 +1,185 @@
+"""One transaction for many appends, with a result for each."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from itertools import islice
+from typing import NamedTuple
+
+from sixledger.service.store.base import Appended, AppendResult, Entry, MatchRow, RequestTaken, SeqTaken
+from sixledger.service.store.sqlite_schema import SEQ_BITS
+
+#: Rows of one INSERT. A statement costs a wait for the interpreter lock, and compiling it grows with its rows.
+_CHUNK = 64
+
+_APPENDED = Appended()
+_SEQ_TAKEN = SeqTaken()
+
+_SET_NAME = "INSERT INTO display_names VALUES (?, ?, ?) ON CONFLICT (match, seat) DO UPDATE SET name = excluded.name"
+
+
+class Job(NamedTuple):
+    """An append, or with a `row` the creation of its match."""
+
+    entry: Entry
+    row: MatchRow | None
+
+
+class _Head(NamedTuple):
+    match: int
+    next_seq: int
+
+
+class _Placed(NamedTuple):
+    index: int
+    match: int
+    job: Job
+
+
+class BatchWriter:
+    """Writes batches in which no match occurs twice. It must be the only one that writes the database.
+
+    That is why it may remember the head of each match it wrote to, `max_heads` at most.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, *, max_heads: int = 100_000) -> None:
+        self._connection = connection
+        self._max_heads = max_heads
+        #: By match id, the longest unused first.
+        self._heads: dict[bytes, _Head] = {}
+        (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM matches").fetchone()
+        self._newest: int = newest
+
+    def write(self, jobs: Sequence[Job]) -> list[AppendResult]:
+        """Make the batch durable; results in the order of the jobs. If it raises, nothing was changed."""
+        self._read_heads(jobs)
+        results: list[AppendResult] = [_SEQ_TAKEN] * len(jobs)
+        fitting: list[_Placed] = []
+        doubtful: list[_Placed] = []
+        newest = self._newest
+        for index, job in enumerate(jobs):
+            entry = job.entry
+            head = self._heads.get(entry.match_id)
+            if job.row is not None:
+                if head is None:
+                    newest += 1
+                    fitting.append(_Placed(index, newest, job))
+            elif head is not None:
+                placed = _Placed(index, head.match, job)
+                (fitting if entry.seq == head.next_seq else doubtful).append(placed)
+        if doubtful:
+            self._find_taken(doubtful, results)
+        if fitting:
+            try:
+                self._commit(fitting)
+            except sqlite3.IntegrityError:
+                # A request id was used before. Rare enough to be looked up only now.
+                self._find_taken(fitting, results)
+                fitting = [placed for placed in fitting if results[placed.index] is _SEQ_TAKEN]
+                self._commit(fitting)
+        self._remember(fitting)
+        for placed in fitting:
+            results[placed.index] = _APPENDED
+        return results
+
+    def _remember(self, written: list[_Placed]) -> None:
+        for _, match, job in written:
+            entry = job.entry
+            self._heads.pop(entry.match_id, None)
+            self._heads[entry.match_id] = _Head(match, entry.seq + 1)
+            if job.row is not None:
+                self._newest = match
+        excess = len(self._heads) - self._max_heads
+        for match_id in list(islice(self._heads, max(excess, 0))):
+            del self._heads[match_id]
+
+    def _read_heads(self, jobs: Sequence[Job]) -> None:
+        """Remember the heads of the batch's matches; a match that does not exist has none."""
+        missing = [job.entry.match_id for job in jobs if job.entry.match_id not in self._heads]
+        if not missing:
+            return
+        marks = ",".join("?" * len(missing))
+        rows = self._connection.execute(
+            f"""SELECT match_id, m.id, (
+                SELECT r.id FROM records r WHERE r.id >= m.id << {SEQ_BITS} AND r.id < (m.id + 1) << {SEQ_BITS}
+                ORDER BY r.id DESC LIMIT 1
+            ) FROM matches m WHERE match_id IN ({marks})""",  # noqa: S608 - question marks and a constant
+            missing,
+        ).fetchall()
+        for match_id, match, last in rows:
+            self._heads[match_id] = _Head(match, last - (match << SEQ_BITS) + 1)
+
+    def _find_taken(self, batch: list[_Placed], results: list[AppendResult]) -> None:
+        """Put RequestTaken into `results` for those whose idempotency key was used before."""
+        keys: list[object] = []
+        for _, match, job in batch:
+            keys += (match, job.entry.kind, job.entry.seat, job.entry.request_id)
+        rows = self._connection.execute(
+            "SELECT match, seq FROM requests WHERE (match, kind, seat, request_id) IN (VALUES "  # noqa: S608 - marks
+            + ",".join(["(?,?,?,?)"] * len(batch))
+            + ")",
+            keys,
+        ).fetchall()
+        taken = dict(rows)
+        for placed in batch:
+            if placed.match in taken:
+                results[placed.index] = RequestTaken(taken[placed.match])
+
+    def _commit(self, batch: list[_Placed]) -> None:
+        if not batch:
+            return
+        connection = self._connection
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._insert(batch)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:  # a full disk may have ended it already
+                connection.execute("ROLLBACK")
+            raise
+
+    def _insert(self, batch: list[_Placed]) -> None:
+        matches: list[object] = []
+        records: list[object] = []
+        requests: list[object] = []
+        changes: list[tuple[int, Entry]] = []
+        for _, match, (entry, row) in batch:
+            if row is not None:
+                matches += (
+                    match, row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status, row.joined
+                )  # fmt: skip
+            records += (match << SEQ_BITS | entry.seq, entry.record)
+            requests += (match, entry.kind, entry.seat, entry.request_id, entry.seq)
+            if not entry.status is entry.joined is entry.display_name is None:
+                changes.append((match, entry))
+        self._insert_rows("matches", 8, matches)
+        self._insert_rows("records", 2, records)
+        self._insert_rows("requests", 5, requests)
+        for match, entry in changes:
+            self._change(match, entry)
+
+    def _insert_rows(self, table: str, columns: int, values: list[object]) -> None:
+        # Not executemany: it gives up the interpreter lock for every row.
+        step = columns * _CHUNK
+        for start in range(0, len(values), step):
+            chunk = values[start : start + step]
+            self._connection.execute(_insert_sql(table, columns, len(chunk) // columns), chunk)
+
+    def _change(self, match: int, entry: Entry) -> None:
+        execute: Callable[[str, Iterable[object]], object] = self._connection.execute
+        if entry.status is not None:
+            execute("UPDATE matches SET status = ? WHERE id = ?", (entry.status, match))
+        if entry.joined is not None:
+            execute("UPDATE matches SET joined = ? WHERE id = ?", (entry.joined, match))
+        if entry.display_name:
+            execute(_SET_NAME, (match, entry.seat, entry.display_name))
+        elif entry.display_name is not None:
+            execute("DELETE FROM display_names WHERE match = ? AND seat = ?", (match, entry.seat))
+
+
+@cache
+def _insert_sql(table: str, columns: int, rows: int) -> str:
+    row = "(" + ",".join("?" * columns) + ")"
+    return f"INSERT INTO {table} VALUES {','.join([row] * rows)}"  # noqa: S608 - names of this module
