@@ -72,6 +72,20 @@ class Wrapping:
         else:
             getattr(getattr(envelope, self._case), case).CopyFrom(message)
 
+    def pack_without(self, envelope: Any, message: Message, names: tuple[str, ...]) -> None:
+        """Put `message` without its fields `names` into an empty `envelope`."""
+        if self._case == "other":
+            rest: Any = type(message)()
+            rest.CopyFrom(message)
+            for name in names:
+                rest.ClearField(name)
+            self.pack_into(envelope, rest)
+            return
+        rest = getattr(getattr(envelope, self._case), self.cases[type(message)])
+        rest.CopyFrom(message)
+        for name in names:
+            rest.ClearField(name)
+
     def unpack(self, envelope: Any) -> Any:
         """The concrete message inside `envelope`. Raises Malformed if it is none of this game."""
         if envelope.WhichOneof("game") != self._case:

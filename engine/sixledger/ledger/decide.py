@@ -6,7 +6,7 @@ that it is given: the result carries the match as it stands afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from sixledger.ledger import hashing, keys, records
 from sixledger.ledger.faults import BadSignature, MalformedAct, SeatTaken, StaleDecision, WrongPhase
 from sixledger.ledger.match import Match, act_fault, audience
 from sixledger.ledger.seeds import SeedChain
-from sixledger.v1 import engine_service_pb2, record_pb2
+from sixledger.v1 import engine_service_pb2, game_pb2, record_pb2
 
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
 SEATS = record_pb2.CONTRIBUTION_MODE_SEATS
@@ -52,33 +52,34 @@ class Draft:
         """The public body and the secrets to be sealed, in their order."""
         match, schema = self.after, self.after.game.schema
         body = record_pb2.Body(
-            format=records.FORMAT,
-            match_id=match.match_id,
-            seq=match.seq + 1,
-            time_us=self.time_us,
-            cause=self.cause,
-            lifecycle=self.lifecycle,
-            reveals=self.reveals,
+            format=records.FORMAT, match_id=match.match_id, seq=match.seq + 1, time_us=self.time_us, cause=self.cause
         )
+        if self.lifecycle:
+            body.lifecycle.extend(self.lifecycle)
+        if self.reveals:
+            body.reveals.extend(self.reveals)
         secrets = []
-        if self.command is not None:
-            public, secret = visibility.split(self.command)
-            if secret is None:
-                body.command = self.command_bytes
-                body.cause.signature = self.signature
-            else:
-                body.command = schema.commands.pack(public).SerializeToString(deterministic=True)
-                sealed = record_pb2.SealedCommand(command=self.command_bytes, signature=self.signature)
-                value = sealed.SerializeToString(deterministic=True)
-                secrets.append(records.Secret(1 << self.cause.seat, self.epoch_before, value))
+        if self.command is not None and (secret := _classes(self.command).secret):
+            public = game_pb2.Command()
+            schema.commands.pack_without(public, self.command, secret)
+            body.command = public.SerializeToString(deterministic=True)
+            sealed = record_pb2.SealedCommand(command=self.command_bytes, signature=self.signature)
+            value = sealed.SerializeToString(deterministic=True)
+            secrets.append(records.Secret(1 << self.cause.seat, self.epoch_before, value))
         else:
+            body.command = self.command_bytes
             body.cause.signature = self.signature
+        add, events = body.events.add, schema.events
         for event, epoch in self.events:
-            public, secret = visibility.split(event)
-            schema.events.pack_into(body.events.add(), public)
-            if secret is not None:
-                value = schema.events.pack(secret).SerializeToString(deterministic=True)
+            classes = _classes(event)
+            if classes.secret:
+                events.pack_without(add(), event, classes.secret)
+                envelope = game_pb2.Event()
+                events.pack_without(envelope, event, classes.public)
+                value = envelope.SerializeToString(deterministic=True)
                 secrets.append(records.Secret(audience(event), epoch, value))
+            else:
+                events.pack_into(add(), event)
         return body, secrets
 
     def seal(self, salt_key: bytes) -> record_pb2.Record:
@@ -147,6 +148,11 @@ class Draft:
             ]
             match.seeds = match.seeds.copy()
             match.seeds.reveal(last, seeds.element(last))
+
+
+def _classes(message: Message) -> visibility.Classes:
+    kind: Any = type(message)
+    return visibility.classes(kind)
 
 
 class _Watched(Chance):
@@ -223,15 +229,7 @@ def decide(
         if given.seat >= len(match.seats):
             raise MalformedAct("cause.seat", f"there is no seat {given.seat}")
         cause.seat = given.seat
-    acts: dict[str, Any] = {
-        "join": _join,
-        "commitment": _commit,
-        "contribution": _contribute,
-        "command": _play,
-        "resign": _resign,
-        "abort": _abort,
-    }
-    acts[kind](draft, match, action, seeds, check_signatures)
+    _ACTS[kind](draft, match, action, seeds, check_signatures)
     draft.reveal_ended_epochs(seeds)
     return draft
 
@@ -252,9 +250,11 @@ def _sign(
     """Take the signature of an act into the draft, if it is right. Raises BadSignature."""
     given, cause = action.cause, draft.cause
     key = payload if kind is keys.ActKind.JOIN else match.seats[given.seat].public_key
-    cause.decision = given.decision if kind is keys.ActKind.COMMAND else 0
+    if kind is keys.ActKind.COMMAND:
+        cause.decision = given.decision
+    if key:
+        cause.key_id = keys.key_id(key)
     cause.observed_head = given.observed_head
-    cause.key_id = keys.key_id(key) if key else b""
     draft.signature = given.signature
     if check and (fault := act_fault(match, cause, kind, payload, key, given.signature)):
         raise BadSignature(fault)
@@ -351,3 +351,13 @@ def _abort(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds:
     draft.step(aborted=record_pb2.Aborted())
     if match.state is not None:
         draft.take(match.game.leave(draft.after.state, ABORTED, None))
+
+
+_ACTS: dict[str, Callable[[Draft, Match, engine_service_pb2.Action, SeedChain, bool], None]] = {
+    "join": _join,
+    "commitment": _commit,
+    "contribution": _contribute,
+    "command": _play,
+    "resign": _resign,
+    "abort": _abort,
+}

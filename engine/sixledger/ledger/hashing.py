@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import struct
 from collections.abc import Iterable, Sequence
 
 from sixledger.v1 import record_pb2
 
 ZERO_HASH = bytes(32)
+_AUDIENCE_EPOCH = struct.Struct(">QI").pack
 
 
 def sha256(*parts: bytes) -> bytes:
@@ -37,8 +39,7 @@ def u64(value: int) -> bytes:
 def record_hash(match: bytes, seq: int, previous: bytes, body: bytes, seals: Sequence[record_pb2.Seal]) -> bytes:
     """H_n: chains a record to the one before (`previous` is H_{n-1}, ZERO_HASH for record 0)."""
     parts = [b"sixledger/record/1\n", match, u64(seq), previous, hashlib.sha256(body).digest(), u16(len(seals))]
-    for seal in seals:
-        parts += (u64(seal.audience), u32(seal.epoch), seal.commitment)
+    parts += [_AUDIENCE_EPOCH(seal.audience, seal.epoch) + seal.commitment for seal in seals]
     return sha256(*parts)
 
 

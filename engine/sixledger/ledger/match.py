@@ -12,7 +12,7 @@ from typing import Any
 
 from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError
-from sixledger.engine.game import Game, Setup
+from sixledger.engine.game import Decision, Game, Setup
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger import hashing, keys
@@ -22,6 +22,9 @@ from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
 SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
+
+
+_NO_DECISION = Decision(0, ())
 
 
 @dataclass(slots=True)
@@ -103,13 +106,13 @@ class Match:
         return self.seeds.known
 
     def copy(self) -> Match:
-        """An independent copy, except for the seed chain."""
+        """An independent copy, except for the seed chain, and the seats once nothing about them can change."""
         return Match(
             self.match_id,
             self.game,
             self.setup,
             self.opened,
-            [seat.copy() for seat in self.seats],
+            self.seats if self.state is not None else [seat.copy() for seat in self.seats],
             self.seeds,
             self.closed,
             self.entropy,
@@ -181,11 +184,12 @@ class Match:
         self.time_us = time_us
         if self.seq == 0:
             self.first_hash = record_hash
-        if self.decision != decision_before:
+        decision = self.game.decision(self.state) if self.state is not None else _NO_DECISION
+        if decision.number != decision_before:
             self.decision_seq = self.seq
             self.recent.clear()
         self.recent.append(record_hash)
-        if self.state is not None and self.game.outcome(self.state) is not None:
+        if self.state is not None and not self.over and not decision.seats:
             self.over = True
 
     def apply(self, record: record_pb2.Record, *, check_signatures: bool = True) -> Facts:
