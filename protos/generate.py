@@ -11,6 +11,7 @@ from __future__ import annotations
 import filecmp
 import shutil
 import sys
+import sysconfig
 import tempfile
 from importlib import resources
 from pathlib import Path
@@ -26,11 +27,13 @@ def generate(output: Path) -> None:
     sources = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "sixledger").rglob("*.proto"))
     services = [source for source in sources if source.endswith("_service.proto")]
     include = [f"--proto_path={ROOT}", f"--proto_path={resources.files('grpc_tools') / '_proto'}"]
+    scripts = Path(sysconfig.get_path("scripts"))  # so that it works without an activated environment
+    plugins = [f"--plugin={name}={scripts / name}" for name in ("protoc-gen-mypy", "protoc-gen-mypy_grpc")]
     output.mkdir(parents=True, exist_ok=True)
     messages = [f"--python_out={output}", f"--mypy_out=quiet:{output}"]
     stubs = [f"--grpc_python_out={output}", f"--mypy_grpc_out=quiet:{output}"]
     for outputs, files in ((messages, sources), (stubs, services)):
-        if protoc.main(["protoc", *include, *outputs, *files]) != 0:
+        if protoc.main(["protoc", *include, *plugins, *outputs, *files]) != 0:
             raise SystemExit("protoc failed")
     for path in sorted(output.rglob("*_pb2*.py*")):  # one newline at the end, as the formatters want
         path.write_text(path.read_text().rstrip("\n") + "\n")

@@ -116,7 +116,8 @@ def resolve(folder: Path, python: str, *requirements: str) -> dict[str, str]:
     if found := uv():
         wanted = folder / f"requirements-{python}.in"
         wanted.write_text("\n".join(requirements))
-        target = ["--python-version", python, "--python-platform", "linux", "--only-binary", ":all:"]
+        target = ["--python", sys.executable, "--python-version", python, "--python-platform", "linux"]
+        target += ["--only-binary", ":all:"]
         lines = call(found, "pip", "compile", "--quiet", "--no-header", "--no-annotate", *target, wanted).splitlines()
         return dict(line.split("==") for line in lines if "==" in line)
     report = folder / f"report-{python}.json"

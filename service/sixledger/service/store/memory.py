@@ -54,14 +54,17 @@ class MemoryStore(Store):
         self._open = False
 
     async def open(self) -> None:
+        """As `Store.open`."""
         if self._open:
             raise StoreError("the store is open already")
         self._open = True
 
     async def close(self) -> None:
+        """As `Store.close`."""
         self._open = False
 
     async def create(self, row: MatchRow, first: Entry) -> bool:
+        """As `Store.create`."""
         check_creation(row, first)
         self._check_open()
         if row.match_id in self._matches:
@@ -72,6 +75,7 @@ class MemoryStore(Store):
         return True
 
     async def append(self, entry: Entry) -> AppendResult:
+        """As `Store.append`."""
         check_entry(entry)
         self._check_open()
         match = self._matches.get(entry.match_id)
@@ -86,26 +90,31 @@ class MemoryStore(Store):
         return Appended()
 
     async def match(self, match_id: bytes) -> MatchRow | None:
+        """As `Store.match`."""
         match = self._find(match_id)
         return None if match is None else match.row
 
     async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
+        """As `Store.records`."""
         check_page(first=first, limit=limit)
         match = self._find(match_id)
         return [] if match is None else match.records[first : first + limit]
 
     async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
+        """As `Store.find_request`."""
         check_id("request_id", request_id)
         match = self._find(match_id)
         return None if match is None else match.requests.get((kind, seat, request_id))
 
     async def display_names(self, match_id: bytes) -> dict[int, str]:
+        """As `Store.display_names`."""
         match = self._find(match_id)
         return {} if match is None else dict(match.names)
 
     async def list_matches(
         self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
     ) -> Sequence[MatchRow]:
+        """As `Store.list_matches`."""
         check_page(limit=limit, after=after)
         self._check_open()
         end = len(self._order) if after is None else bisect_left(self._order, (after.created_us, after.match_id))

@@ -60,6 +60,7 @@ class SqliteStore(Store):
         self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
+        """As `Store.open`."""
         if self._engine is not None:
             raise StoreError("the store is open already")
         engine = _Engine(self._path, self._settings)
@@ -76,6 +77,7 @@ class SqliteStore(Store):
         self._closing = None
 
     async def close(self) -> None:
+        """As `Store.close`."""
         if self._engine is None:
             return
         if self._closing is None:
@@ -85,36 +87,43 @@ class SqliteStore(Store):
         await asyncio.shield(self._closing)
 
     async def create(self, row: MatchRow, first: Entry) -> bool:
+        """As `Store.create`."""
         check_creation(row, first)
         job = Job(first, row)
         result = await self._opened().commits.submit(row.match_id, job, len(first.record))
         return isinstance(result, Appended)
 
     async def append(self, entry: Entry) -> AppendResult:
+        """As `Store.append`."""
         check_entry(entry)
         return await self._opened().commits.submit(entry.match_id, Job(entry, None), len(entry.record))
 
     async def match(self, match_id: bytes) -> MatchRow | None:
+        """As `Store.match`."""
         check_id("match_id", match_id)
         return await self._read(lambda reader: reader.match(match_id))
 
     async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
+        """As `Store.records`."""
         check_id("match_id", match_id)
         check_page(first=first, limit=limit)
         return await self._read(lambda reader: reader.records(match_id, first, limit))
 
     async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
+        """As `Store.find_request`."""
         check_id("match_id", match_id)
         check_id("request_id", request_id)
         return await self._read(lambda reader: reader.find_request(match_id, kind, seat, request_id))
 
     async def display_names(self, match_id: bytes) -> dict[int, str]:
+        """As `Store.display_names`."""
         check_id("match_id", match_id)
         return await self._read(lambda reader: reader.display_names(match_id))
 
     async def list_matches(
         self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
     ) -> Sequence[MatchRow]:
+        """As `Store.list_matches`."""
         check_page(limit=limit, after=after)
         return await self._read(lambda reader: reader.list_matches(status, game, after, limit))
 

@@ -41,7 +41,7 @@ class Checkpointer:
 
     def after_commit(self, writer: sqlite3.Connection, rows: int, record_bytes: int) -> None:
         """Take note of a commit of `rows` records. Only the writer's thread calls it, outside a transaction."""
-        # A record changes a page of its table and one of its idempotency key: an estimate is enough.
+        # A record changes a page for its place and one for its idempotency key: an estimate is enough.
         self._unchecked += 2 * rows * self._page_size + record_bytes
         if self._running:
             return

@@ -29,7 +29,8 @@ class Reader:
             return []
         start = match << SEQ_BITS
         rows = self._connection.execute(
-            "SELECT record FROM records WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?",
+            """SELECT r.record FROM places p CROSS JOIN records r ON r.id = p.record
+            WHERE p.id BETWEEN ? AND ? ORDER BY p.id LIMIT ?""",
             (start | first, start | _LARGEST_SEQ, limit),
         ).fetchall()
         return [record for (record,) in rows]

@@ -15,9 +15,12 @@ APPLICATION_ID = 0x364C4752
 #: RETURNING, and the repairs of WAL that came with it.
 OLDEST_SQLITE = (3, 35, 0)
 
-#: A record's row number is its match's number and its own: `match << SEQ_BITS | seq`. So the records of
-#: a match lie side by side, in a table whose inner nodes hold integers alone.
+#: The place of a record is its match's number and its own in one integer: `match << SEQ_BITS | seq`.
 SEQ_BITS = 32
+
+# Records lie in the order of their arrival, so that a batch fills whole pages at the end of the table;
+# only the small rows of `places` and `requests` are spread over pages. Keeping the records of a match
+# side by side instead wrote a page per record, and took 1.7 times as long.
 
 _TABLES = """
 CREATE TABLE matches (
@@ -29,6 +32,7 @@ CREATE INDEX matches_by_status ON matches (status, created_us, match_id);
 CREATE INDEX matches_by_game ON matches (game, created_us, match_id);
 CREATE INDEX matches_by_game_and_status ON matches (game, status, created_us, match_id);
 CREATE TABLE records (id INTEGER PRIMARY KEY, record BLOB NOT NULL);
+CREATE TABLE places (id INTEGER PRIMARY KEY, record INTEGER NOT NULL);
 CREATE TABLE requests (
     match INTEGER NOT NULL, kind INTEGER NOT NULL, seat INTEGER NOT NULL, request_id BLOB NOT NULL,
     seq INTEGER NOT NULL, PRIMARY KEY (match, kind, seat, request_id)
@@ -50,6 +54,8 @@ def connect(path: Path, *, cache_kib: int, writes: bool = False) -> sqlite3.Conn
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = -{cache_kib:d}")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
+        # Erased names are overwritten where that costs no extra page; some builds would do it at any price.
+        connection.execute("PRAGMA secure_delete = FAST")
         if not writes:
             connection.execute("PRAGMA query_only = ON")
     except BaseException:

@@ -49,8 +49,8 @@ class BatchWriter:
         self._max_heads = max_heads
         #: By match id, the longest unused first.
         self._heads: dict[bytes, _Head] = {}
-        (newest,) = connection.execute("SELECT coalesce(max(id), 0) FROM matches").fetchone()
-        self._newest: int = newest
+        (self._matches,) = connection.execute("SELECT coalesce(max(id), 0) FROM matches").fetchone()
+        (self._records,) = connection.execute("SELECT coalesce(max(id), 0) FROM records").fetchone()
 
     def write(self, jobs: Sequence[Job]) -> list[AppendResult]:
         """Make the batch durable; results in the order of the jobs. If it raises, nothing was changed."""
@@ -58,14 +58,14 @@ class BatchWriter:
         results: list[AppendResult] = [_SEQ_TAKEN] * len(jobs)
         fitting: list[_Placed] = []
         doubtful: list[_Placed] = []
-        newest = self._newest
+        matches: int = self._matches
         for index, job in enumerate(jobs):
             entry = job.entry
             head = self._heads.get(entry.match_id)
             if job.row is not None:
                 if head is None:
-                    newest += 1
-                    fitting.append(_Placed(index, newest, job))
+                    matches += 1
+                    fitting.append(_Placed(index, matches, job))
             elif head is not None:
                 placed = _Placed(index, head.match, job)
                 (fitting if entry.seq == head.next_seq else doubtful).append(placed)
@@ -90,7 +90,8 @@ class BatchWriter:
             self._heads.pop(entry.match_id, None)
             self._heads[entry.match_id] = _Head(match, entry.seq + 1)
             if job.row is not None:
-                self._newest = match
+                self._matches = match
+        self._records += len(written)
         excess = len(self._heads) - self._max_heads
         for match_id in list(islice(self._heads, max(excess, 0))):
             del self._heads[match_id]
@@ -103,8 +104,8 @@ class BatchWriter:
         marks = ",".join("?" * len(missing))
         rows = self._connection.execute(
             f"""SELECT match_id, m.id, (
-                SELECT r.id FROM records r WHERE r.id >= m.id << {SEQ_BITS} AND r.id < (m.id + 1) << {SEQ_BITS}
-                ORDER BY r.id DESC LIMIT 1
+                SELECT p.id FROM places p WHERE p.id >= m.id << {SEQ_BITS} AND p.id < (m.id + 1) << {SEQ_BITS}
+                ORDER BY p.id DESC LIMIT 1
             ) FROM matches m WHERE match_id IN ({marks})""",  # noqa: S608 - question marks and a constant
             missing,
         ).fetchall()
@@ -143,19 +144,22 @@ class BatchWriter:
     def _insert(self, batch: list[_Placed]) -> None:
         matches: list[object] = []
         records: list[object] = []
+        places: list[object] = []
         requests: list[object] = []
         changes: list[tuple[int, Entry]] = []
-        for _, match, (entry, row) in batch:
+        for number, (_, match, (entry, row)) in enumerate(batch, self._records + 1):
             if row is not None:
                 matches += (
                     match, row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status, row.joined
                 )  # fmt: skip
-            records += (match << SEQ_BITS | entry.seq, entry.record)
+            records += (number, entry.record)
+            places += (match << SEQ_BITS | entry.seq, number)
             requests += (match, entry.kind, entry.seat, entry.request_id, entry.seq)
             if not entry.status is entry.joined is entry.display_name is None:
                 changes.append((match, entry))
         self._insert_rows("matches", 8, matches)
         self._insert_rows("records", 2, records)
+        self._insert_rows("places", 2, places)
         self._insert_rows("requests", 5, requests)
         for match, entry in changes:
             self._change(match, entry)

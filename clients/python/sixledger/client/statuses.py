@@ -1,0 +1,73 @@
+"""From a failed gRPC call to the exception of its reason: the one place that reads statuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+from sixledger.client.errors import (
+    BY_REASON,
+    DOMAIN,
+    ClientError,
+    IllegalCommand,
+    ServiceError,
+    TransportError,
+    Violation,
+)
+from sixledger.v1 import error_pb2
+
+_DETAILS_KEY = "grpc-status-details-bin"
+
+
+def from_rpc_error(error: grpc.RpcError) -> ClientError:
+    """The exception for a failed call, of either kind of channel."""
+    call: Any = error
+    code = call.code().name
+    status = _status(call)
+    info = _detail(status, error_details_pb2.ErrorInfo)
+    if info is None or info.domain != DOMAIN:
+        return TransportError(code, call.details() or "no details")
+    bad_request = _detail(status, error_details_pb2.BadRequest)
+    violations = [
+        Violation(each.field, each.description) for each in (bad_request.field_violations if bad_request else ())
+    ]
+    kind = BY_REASON.get(info.reason, ServiceError)
+    found = kind(call.details() or "", reason=info.reason, metadata=info.metadata, violations=violations)
+    if isinstance(found, IllegalCommand):
+        _attach(found, status)
+    return found
+
+
+def _status(call: Any) -> status_pb2.Status | None:
+    """The google.rpc.Status of a failed call; None if it carries none that can be read."""
+    try:
+        if isinstance(call, grpc.Call):
+            status: status_pb2.Status | None = rpc_status.from_call(call)
+            return status
+        for key, value in call.trailing_metadata() or ():  # the asyncio error is no grpc.Call
+            if key == _DETAILS_KEY:
+                return status_pb2.Status.FromString(value)
+    except (ValueError, DecodeError):
+        pass
+    return None
+
+
+def _detail(status: status_pb2.Status | None, kind: Any) -> Any:
+    """The first detail of this type; None if there is none."""
+    for packed in status.details if status is not None else ():
+        if packed.Is(kind.DESCRIPTOR):
+            detail = kind()
+            packed.Unpack(detail)
+            return detail
+    return None
+
+
+def _attach(error: IllegalCommand, status: status_pb2.Status | None) -> None:
+    detail = _detail(status, error_pb2.IllegalCommandDetail)
+    error.rule = error.metadata.get("rule", "")
+    if detail is not None:
+        error.rule = detail.rule or error.rule
+        error.command, error.view = detail.command, detail.view

@@ -1,0 +1,34 @@
+"""Drawing: pure functions from messages to what the terminal shows.
+
+Every game has at least the generic drawing; a game with a drawing of its own is a module with the same
+three functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from rich.console import RenderableType
+from rich.text import Text
+
+_OWN = frozenset({"nimmt"})
+
+
+class Drawing(Protocol):
+    """How a game is shown. `names` are by seat."""
+
+    def table(self, view: Any, names: Sequence[str], fresh: Collection[int] = ()) -> RenderableType:
+        """What a viewer sees; `fresh` are cards that were placed just now."""
+
+    def tell(self, events: Sequence[Any], names: Sequence[str], viewer: int | None) -> list[Text]:
+        """What happened, in a few lines; events that need no words are left out."""
+
+    def ranking(self, view: Any, names: Sequence[str]) -> RenderableType:
+        """The final result."""
+
+
+def drawing(game_id: str) -> Drawing:
+    """The drawing of a game."""
+    return cast(Drawing, import_module(f"sixledger.cli.render.{game_id if game_id in _OWN else 'generic'}"))

@@ -1,0 +1,187 @@
+"""What the engine costs: a step beside a bare implementation, views, legal commands, bots, processes.
+
+A step is one decision: the legal commands of the seat on turn, then its command with every event it causes.
+Engine and baseline take the same decisions in the same matches and get packs that are already shuffled, so
+that chance, which both would pay alike, does not thin out the difference.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import Any
+
+from bench.bare_nimmt import BareMatch
+from bench.measure import Comparison, Figure, Report, Spread, by_turns, cpu_seconds
+from sixledger.engine.bots import Policy, bot
+from sixledger.engine.chance import Chance, Stream
+from sixledger.engine.game import Setup
+from sixledger.engine.nimmt import GAME
+from sixledger.engine.simulate import simulate
+from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
+
+SEATS = 5
+
+
+class ShuffledPacks(Chance):
+    """Chance whose packs are shuffled beforehand: the stream of a round deals a known order."""
+
+    __slots__ = ("packs",)
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(lambda epoch: bytes(32))
+        self.packs: dict[int, list[int]] = {}
+        random = Random(seed)
+        for number in range(1, 101):
+            self.packs[number] = random.sample(range(1, 105), 104)
+
+    def stream(self, epoch: int, label: str) -> Stream:
+        return _Known(self.packs[epoch])
+
+    def pack(self, number: int) -> list[int]:
+        """The pack of a round, for the baseline."""
+        return self.packs[number]
+
+
+class _Known(Stream):
+    """A stream whose shuffle gives one known order."""
+
+    __slots__ = ("_order",)
+
+    def __init__(self, order: list[int]) -> None:
+        self._order = order
+
+    def shuffle(self, items: Sequence[Any]) -> list[Any]:
+        return self._order
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A whole match as decisions: who chooses, and which of the legal commands."""
+
+    setup: Setup
+    chance: ShuffledPacks
+    decisions: list[tuple[int, int]]
+    totals: list[int]
+    winners: list[int]
+
+
+def script(seed: int, seats: int = SEATS) -> Script:
+    """A random match, played by the engine."""
+    setup = GAME.complete(seats, pb.Options())
+    chance, random = ShuffledPacks(seed), Random(seed + 1)
+    state = GAME.blank()
+    decisions = []
+    for event in GAME.start(state, setup, chance):
+        GAME.evolve(state, event)
+    while seats_on_turn := GAME.decision(state).seats:
+        seat = random.choice(seats_on_turn)
+        commands = GAME.legal(state, seat)
+        index = random.randrange(len(commands))
+        decisions.append((seat, index))
+        for event in GAME.play(state, seat, commands[index], chance):
+            GAME.evolve(state, event)
+    outcome = GAME.outcome(state)
+    assert outcome is not None
+    return Script(setup, chance, decisions, list(outcome.scores), list(outcome.winners))
+
+
+def play_engine(match: Script) -> Any:
+    """The match on the engine; gives the final state."""
+    legal, play, evolve, chance = GAME.legal, GAME.play, GAME.evolve, match.chance
+    state = GAME.blank()
+    for event in GAME.start(state, match.setup, chance):
+        evolve(state, event)
+    for seat, index in match.decisions:
+        command = legal(state, seat)[index]
+        for event in play(state, seat, command, chance):
+            evolve(state, event)
+    return state
+
+
+def play_bare(match: Script) -> BareMatch:
+    """The match on the bare implementation."""
+    bare = BareMatch(match.setup.seats, match.chance.pack)
+    legal, play = bare.legal, bare.play
+    for seat, index in match.decisions:
+        play(seat, legal(seat)[index])
+    return bare
+
+
+def all_of(play: Callable[[Script], object], matches: Sequence[Script]) -> Callable[[], None]:
+    """Play every match."""
+
+    def work() -> None:
+        for match in matches:
+            play(match)
+
+    return work
+
+
+def run(matches: int = 40, rounds: int = 7, simulated: int = 160) -> Report:
+    """Measure with so many matches for the steps and for the simulation, in so many rounds."""
+    scripts = [script(seed) for seed in range(matches)]
+    steps = sum(len(each.decisions) for each in scripts)
+    timed = by_turns(rounds, all_of(play_engine, scripts), all_of(play_bare, scripts))
+    pairs = [(engine / steps * 1e6, bare / steps * 1e6) for engine, bare in timed]
+    step = Comparison.of("engine step", "bare step, no events", "µs", pairs, reach=6)
+    jobs, bots = _simulations(simulated, rounds)
+    return Report([step, jobs], [*_reading(scripts[0], rounds), *bots])
+
+
+def _reading(match: Script, rounds: int) -> list[Figure]:
+    """View and legal commands in the middle of a round, and the shuffle of a pack."""
+    state = GAME.blank()
+    for event in GAME.start(state, match.setup, match.chance):
+        GAME.evolve(state, event)
+    for seat, index in match.decisions[: 5 * SEATS]:
+        command = GAME.legal(state, seat)[index]
+        for event in GAME.play(state, seat, command, match.chance):
+            GAME.evolve(state, event)
+    seat = GAME.decision(state).seats[0]
+    chance, times = Chance.from_key(bytes(32)), 1000
+    works: dict[str, Callable[[], object]] = {
+        "view of a seat": lambda: GAME.view(state, seat),
+        "legal commands of a seat": lambda: GAME.legal(state, seat),
+        "copy of the state": lambda: GAME.copy(state),
+        "shuffle of 104 cards": lambda: chance.stream(1, "pack").shuffle(range(1, 105)),
+    }
+    figures = []
+    for name, work in works.items():
+        spent = [cpu_seconds(lambda work=work: [work() for _ in range(times)]) for _ in range(rounds)]  # type: ignore[misc]
+        figures.append(Figure(name, "µs", Spread.of([seconds / times * 1e6 for seconds in spent])))
+    return figures
+
+
+def _simulations(matches: int, rounds: int) -> tuple[Comparison, list[Figure]]:
+    """Bots by one process and by two, in wall time: that is what a second process is for."""
+    setup = GAME.complete(SEATS, pb.Options())
+
+    def rate(policy: Policy, count: int, jobs: int) -> float:
+        results = simulate(GAME, setup, [policy] * SEATS, count, seed=1, jobs=jobs)
+        for _ in islice(results, count // 5):
+            pass  # now every process has started
+        begun = time.perf_counter()
+        played = sum(1 for _ in results)
+        return played / (time.perf_counter() - begun)
+
+    pairs = [
+        (rate(bot("nimmt", "random"), matches, 2), rate(bot("nimmt", "random"), matches, 1))
+        for _ in range(max(rounds // 2, 1))
+    ]
+    one = Spread.of([single for _, single in pairs])
+    smart = Spread.of([rate(bot("nimmt", "heuristic"), max(matches // 20, 5), 1) for _ in range(max(rounds // 2, 1))])
+    return (
+        Comparison.of("simulation, 2 processes", "1 process", "matches/s", pairs, low_is_good=False),
+        [Figure("random bots, 5 seats", "matches/s", one), Figure("heuristic bots, 5 seats", "matches/s", smart)],
+    )
+
+
+if __name__ == "__main__":
+    report = run()
+    for each in (*report.comparisons, *report.figures):
+        sys.stdout.write(" | ".join(each.row()) + "\n")
