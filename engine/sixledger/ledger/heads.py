@@ -138,6 +138,8 @@ class SignedHead:
         if not separator or match is None:
             raise BadNote("the text is no head")
         origin = match["origin"]
+        if not _ORIGIN.fullmatch(origin):
+            raise BadNote("the origin of the head is not a possible name")
         prefix = f"— {origin} "
         if not tail.startswith(prefix) or not tail.endswith("\n") or tail.count("\n") != 1:
             raise BadNote("the head has no signature line of its origin")

@@ -17,7 +17,7 @@ from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger import hashing, keys
 from sixledger.ledger.faults import LedgerFault, tampered
-from sixledger.ledger.records import Facts, read, read_body
+from sixledger.ledger.records import Facts, check_shape, read, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
@@ -140,6 +140,8 @@ class Match:
             recorded = [(seat.public_key, seat.contributes) for seat in step.closed.seats]
             if recorded != [(seat.public_key, seat.contributes) for seat in self.seats]:
                 raise tampered("rules", "the closed seats are not the joined ones")
+            for seat in self.seats:
+                seat.joined = True
             self.closed = True
         elif kind == "committed":
             self._seat(step.committed.seat).commitment = step.committed.commitment
@@ -215,8 +217,19 @@ class Match:
                 _check_seal(seals[index], audience(event), self.game.epoch(self.state))
             self._evolve(event)
         self.learn(body)
+        self._check_reveals()
         self.finish_record(record.hash, body.time_us, decision)
         return facts
+
+    def _check_reveals(self) -> None:
+        """An epoch is revealed by the record that ends it, and not before."""
+        due = 0
+        if self.state is not None:
+            ended = self.over or self.game.outcome(self.state) is not None
+            due = self.epoch if ended else max(self.epoch - 1, 0)
+        if self.revealed != due:
+            message = f"the epochs up to {self.revealed} are revealed where those up to {due} should be"
+            raise tampered("seeds", message)
 
     def _evolve(self, event: Any) -> None:
         try:
@@ -226,6 +239,8 @@ class Match:
 
     def learn(self, body: record_pb2.Body) -> None:
         """Take the seeds that a record reveals. Raises LedgerFault."""
+        if body.reveals:
+            self.seeds = self.seeds.copy()  # copies of the match share it
         for reveal in body.reveals:
             try:
                 if not self.seeds.known < reveal.epoch <= self.opened.epochs:
@@ -237,6 +252,7 @@ class Match:
     def check_chain(self, record: record_pb2.Record) -> record_pb2.Body:
         """The body of the next record, if number, time and hash are right. Raises LedgerFault."""
         body = read_body(record)
+        check_shape(record, body)
         if body.match_id != self.match_id:
             raise tampered("chain", "the record is of another match")
         if body.seq != self.seq + 1:
@@ -354,6 +370,8 @@ def begin_opened(match_id: bytes, opened: record_pb2.MatchOpened, registry: Regi
         raise tampered("rules", "record 0 does not state the complete options and their epochs")
     if len(opened.commitment) != 32:
         raise tampered("seeds", "the commitment is not 32 bytes")
+    if opened.mode not in record_pb2.ContributionMode.values() or not opened.mode:
+        raise tampered("rules", "record 0 names no mode of contributing")
     seats = [Seat() for _ in range(opened.seats)]
     return Match(match_id, game, setup, opened, seats, SeedChain(match_id, opened.commitment))
 

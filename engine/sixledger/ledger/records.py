@@ -11,9 +11,12 @@ from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.schema import Malformed, Schema, parse_strict
 from sixledger.ledger import hashing
 from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.v1 import game_pb2, record_pb2, replay_service_pb2
 
 FORMAT = 1
+#: Seals of one record: their index has 16 bits.
+MAX_SEALS = 65_535
 BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
 
 
@@ -78,6 +81,16 @@ def add_openings(record: record_pb2.Record, openings: list[record_pb2.Opening]) 
     copies = [record_pb2.Opening(seal=o.seal, salt=o.salt, value=o.value) for o in ordered]
     del record.openings[:]
     record.openings.extend(copies)
+
+
+def check_shape(record: record_pb2.Record, body: record_pb2.Body) -> None:
+    """Check the lengths and bounds that the formulas of the chain rely on. Raises LedgerFault."""
+    if len(record.seals) > MAX_SEALS:
+        raise tampered("parse", f"the record has more than {MAX_SEALS} seals")
+    if any(len(seal_.commitment) != 32 for seal_ in record.seals):
+        raise tampered("parse", "a commitment is not 32 bytes")
+    if body.time_us > MAX_TIME_US:
+        raise tampered("clocks", "the time of the record lies after the year 9999")
 
 
 def read_body(record: record_pb2.Record) -> record_pb2.Body:
@@ -168,8 +181,6 @@ def _read_command(schema: Schema, data: bytes) -> Any:
 
 def _open(record: record_pb2.Record, body: record_pb2.Body) -> dict[int, bytes]:
     """The opened values by seal, each checked against its commitment."""
-    if any(len(seal_.commitment) != 32 for seal_ in record.seals):
-        raise tampered("openings", "a commitment is not 32 bytes")
     values: dict[int, bytes] = {}
     last = -1
     for opening in record.openings:

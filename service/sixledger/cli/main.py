@@ -10,25 +10,81 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnknownCommandError
 from sixledger.cli.failures import INVALID, OK, QUIT, UNUSABLE, Failure, one_line
 from sixledger.cli.terminal import complain
 from sixledger.engine.errors import EngineError
 from sixledger.engine.version import __version__
 
-#: Name, where the command lives, one line of help.
-COMMANDS = (
-    ("play", "sixledger.cli.play:play", "Play a game against bots, here or on a server."),
-    ("demo", "sixledger.cli.demo:demo", "Show a whole match: server, signed bots, ledger, proof."),
-    ("watch", "sixledger.cli.watch:watch", "Follow a match on a server as it happens."),
-    ("verify", "sixledger.cli.verify:verify", "Prove that ledgers are what was played, or name what is wrong."),
-    ("export", "sixledger.cli.export:export", "Save the ledger of a match from a server."),
-    ("simulate", "sixledger.cli.simulate:simulate", "Play many matches of bots and count."),
-    ("serve", "sixledger.cli.serve:serve", "Run the server."),
-    ("games", "sixledger.cli.games:app", "List the games; show rules and options of one."),
-    ("keys", "sixledger.cli.keys:app", "See and manage keys: trusted servers, own server key."),
+#: Name, where the command lives, one line of help, examples.
+COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    (
+        "play",
+        "sixledger.cli.play:play",
+        "Play a game against bots, here or on a server.",
+        ("play nimmt", "play nimmt --bots 5 --option limit=30", "play nimmt --preset amigo --server localhost:7600"),
+    ),
+    (
+        "demo",
+        "sixledger.cli.demo:demo",
+        "Show a whole match: server, signed bots, ledger, proof.",
+        ("demo --out out", "demo --seats 6 --preset amigo", "demo --fast --seed 7"),
+    ),
+    (
+        "watch",
+        "sixledger.cli.watch:watch",
+        "Follow a match on a server as it happens.",
+        ("watch 3f0c…", "watch 3f0c… --server localhost:7600", "watch 3f0c… --credentials seat-0.json"),
+    ),
+    (
+        "verify",
+        "sixledger.cli.verify:verify",
+        "Prove that ledgers are what was played, or name what is wrong.",
+        ("verify out/match.ledger.jsonl", "verify *.ledger.jsonl --key server.vkey", "verify match.ledger.jsonl --json"),
+    ),
+    (
+        "export",
+        "sixledger.cli.export:export",
+        "Save the ledger of a match from a server.",
+        ("export 3f0c…", "export 3f0c… -o match.ledger.jsonl.gz --credentials seat-0.json"),
+    ),
+    (
+        "simulate",
+        "sixledger.cli.simulate:simulate",
+        "Play many matches of bots and count.",
+        (
+            "simulate nimmt --matches 10000",
+            "simulate nimmt --policy heuristic --policy random --players 6 --seed 1",
+            "simulate nimmt --option end_mode=rounds --json",
+        ),
+    ),
+    (
+        "serve",
+        "sixledger.cli.serve:serve",
+        "Run the server.",
+        ("serve", "serve --store memory:", "serve --listen 0.0.0.0:7600 --data-dir /var/lib/sixledger --origin example.org"),
+    ),
+    (
+        "games",
+        "sixledger.cli.games:app",
+        "List the games; show rules and options of one.",
+        (),
+    ),
+    (
+        "keys",
+        "sixledger.cli.keys:app",
+        "See and manage keys: trusted servers, own server key.",
+        (),
+    ),
 )
+
+
+def examples(*lines: str) -> str:
+    """The examples at the end of a command's help."""
+    return "Examples:\n\n" + "\n".join(f"    sixledger {line}" for line in lines)
+
 
 app = App(
     name="sixledger",
@@ -38,8 +94,11 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
 )
-for _name, _where, _help in COMMANDS:
-    app.command(_where, name=_name, help=_help)
+for _name, _where, _help, _examples in COMMANDS:
+    if _examples:
+        app.command(_where, name=_name, help=_help, help_epilogue=examples(*_examples))
+    else:
+        app.command(_where, name=_name, help=_help)  # an App, which brings its own
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -52,7 +111,7 @@ def run(arguments: Sequence[str]) -> int:
         complain(one_line(error.message))
         return error.status
     except CycloptsError as error:
-        complain(f"{one_line(str(error))} (add --help to see what is possible)")
+        complain(f"{one_line(_usage(error))} (add --help to see what is possible)")
         return UNUSABLE
     except EngineError as error:
         complain(one_line(str(error)))
@@ -76,6 +135,15 @@ def run(arguments: Sequence[str]) -> int:
         complain(f"a defect of sixledger ({type(error).__name__}); SIXLEDGER_DEBUG=1 shows where it happened")
         return INVALID
     return result if isinstance(result, int) else OK
+
+
+def _usage(error: CycloptsError) -> str:
+    """What is wrong with the command line, without importing every command to say so."""
+    if not isinstance(error, UnknownCommandError) or not error.unused_tokens:
+        return str(error)
+    word = error.unused_tokens[0]
+    near = get_close_matches(word, [name for name, *_ in COMMANDS], 1)
+    return f"there is no command {word!r}" + (f"; did you mean {near[0]!r}?" if near else "")
 
 
 def main() -> None:

@@ -19,8 +19,6 @@ from sixledger.client.errors import (
 )
 from sixledger.v1 import error_pb2
 
-_DETAILS_KEY = "grpc-status-details-bin"
-
 
 def from_rpc_error(error: grpc.RpcError) -> ClientError:
     """The exception for a failed call, of either kind of channel."""
@@ -44,15 +42,10 @@ def from_rpc_error(error: grpc.RpcError) -> ClientError:
 def _status(call: Any) -> status_pb2.Status | None:
     """The google.rpc.Status of a failed call; None if it carries none that can be read."""
     try:
-        if isinstance(call, grpc.Call):
-            status: status_pb2.Status | None = rpc_status.from_call(call)
-            return status
-        for key, value in call.trailing_metadata() or ():  # the asyncio error is no grpc.Call
-            if key == _DETAILS_KEY:
-                return status_pb2.Status.FromString(value)
+        status: status_pb2.Status | None = rpc_status.from_call(call)
     except (ValueError, DecodeError):
-        pass
-    return None
+        return None
+    return status
 
 
 def _detail(status: status_pb2.Status | None, kind: Any) -> Any:

@@ -11,24 +11,31 @@ from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
 Names = Sequence[str]
 
+#: Told only while a row must still be chosen: afterwards the placements say it all.
+_ONLY_UNDECIDED = (pb.Revealed, pb.RowChoiceNeeded)
+
 
 def tell(events: Sequence[Any], names: Names, viewer: int | None) -> list[Text]:
     """What happened, for `viewer`, in a few lines: plain placements share one, every collection has its own."""
     lines: list[Text] = []
     placed = Text()
-    needs_choice = any(isinstance(event, pb.RowChoiceNeeded) for event in events)
-    for event in events:
+    # Who must still choose a row has seen only the choices of this turn, not where the cards went.
+    undecided = bool(events) and isinstance(events[-1], pb.RowChoiceNeeded)
+    for index, event in enumerate(events):
         if isinstance(event, pb.CardPlaced):
             if event.side != pb.SIDE_NEW:
                 placed.append(" · " if placed else "").append_text(_placed(event, names, viewer))
             continue
-        words = _WORDS.get(type(event))
-        if words is None or (isinstance(event, pb.Revealed) and not needs_choice):
+        if isinstance(event, pb.RowTaken):
+            words = _taken(event, events[index + 1], names, viewer)
+        elif (say := _WORDS.get(type(event))) and (undecided or not isinstance(event, _ONLY_UNDECIDED)):
+            words = say(event, names, viewer)
+        else:
             continue
         if placed:
             lines.append(placed)
             placed = Text()
-        lines.append(words(event, names, viewer))
+        lines.append(words)
     return [*lines, placed] if placed else lines
 
 
@@ -62,14 +69,18 @@ def _choice_needed(event: pb.RowChoiceNeeded, names: Names, viewer: int | None) 
     return line.append_text(who).append(" must choose a row")
 
 
-def _taken(event: pb.RowTaken, names: Names, viewer: int | None) -> Text:
+def _taken(event: pb.RowTaken, placed: pb.CardPlaced, names: Names, viewer: int | None) -> Text:
+    """A collection, with the card that caused it: the one placed next."""
     own = viewer is not None and viewer in event.seats
-    collect = _verb(event.seats, viewer, "collects", "collect")
-    line = Text.assemble("» ", _who(event.seats, names, viewer), f" {collect} row {event.row + 1} for ")
+    line = Text.assemble(("» ", "bad" if own else "unsure"), _who(event.seats, names, viewer), " ", _number(placed.card))
+    if event.cause == pb.TAKE_CAUSE_FULL:
+        line.append(f" is the sixth card of row {event.row + 1}: ")
+    else:
+        line.append(f" fits nowhere, takes row {event.row + 1}: ")
     line.append(f"{event.points_each} {HEAD}", "bad" if own else "unsure").append(" (")
     for index, number in enumerate(event.cards):
         line.append(" " if index else "").append(str(number), style_of(number))
-    return line.append("), the sixth card" if event.cause == pb.TAKE_CAUSE_FULL else ")")
+    return line.append(")")
 
 
 def _placed(event: pb.CardPlaced, names: Names, viewer: int | None) -> Text:
@@ -109,7 +120,6 @@ _WORDS: dict[type[Any], Callable[[Any, Names, int | None], Text]] = {
     pb.RoundStarted: _round_started,
     pb.Revealed: _revealed,
     pb.RowChoiceNeeded: _choice_needed,
-    pb.RowTaken: _taken,
     pb.RoundScored: _scored,
     pb.MatchEnded: _ended,
 }

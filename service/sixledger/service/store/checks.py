@@ -45,10 +45,27 @@ def check_id(name: str, value: bytes) -> None:
         raise ValueError(f"{name} must be 16 bytes, not {len(value)}")
 
 
-def check_page(*, first: int = 0, limit: int, after: Cursor | None = None) -> None:
-    """Raise ValueError unless a page of `limit` from `first` or `after` can be asked for."""
+def check_key(match_id: bytes, kind: int, seat: int, request_id: bytes) -> None:
+    """Raise ValueError unless this can be an idempotency key."""
+    check_id("match_id", match_id)
+    check_id("request_id", request_id)
+    _check_number("kind", kind, _MAX_U32)
+    _check_number("seat", seat, _MAX_U32)
+
+
+def check_page(first: int, limit: int) -> None:
+    """Raise ValueError unless a page of `limit` records from `first` on can be asked for."""
     _check_number("first", first, _MAX_I64)
     _check_number("limit", limit, _MAX_I64)
+
+
+def check_listing(status: int | None, game: str | None, after: Cursor | None, limit: int) -> None:
+    """Raise ValueError unless a page of matches can be asked for like this."""
+    _check_number("limit", limit, _MAX_I64)
+    if status is not None:
+        _check_number("status", status, _MAX_U32)
+    if game is not None:
+        _check_text("game", game)
     if after is not None:
         _check_number("created_us", after.created_us, _MAX_I64)
         check_id("match_id", after.match_id)
@@ -63,7 +80,9 @@ def _check_fields(entry: Entry) -> None:
         and 0 <= entry.kind <= _MAX_U32
         and 0 <= entry.seat <= _MAX_U32
         and len(entry.record) <= MAX_RECORD_BYTES
-        and entry.status is entry.joined is entry.display_name is None
+        and entry.status is None
+        and entry.joined is None
+        and entry.display_name is None
     ):
         return
     check_id("match_id", entry.match_id)

@@ -17,7 +17,7 @@ from sixledger.service.store.base import (
     Store,
     StoreError,
 )
-from sixledger.service.store.checks import check_creation, check_entry, check_id, check_page
+from sixledger.service.store.checks import check_creation, check_entry, check_id, check_key, check_listing, check_page
 
 
 @dataclass(slots=True)
@@ -96,13 +96,13 @@ class MemoryStore(Store):
 
     async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
         """As `Store.records`."""
-        check_page(first=first, limit=limit)
+        check_page(first, limit)
         match = self._find(match_id)
         return [] if match is None else match.records[first : first + limit]
 
     async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
         """As `Store.find_request`."""
-        check_id("request_id", request_id)
+        check_key(match_id, kind, seat, request_id)
         match = self._find(match_id)
         return None if match is None else match.requests.get((kind, seat, request_id))
 
@@ -115,7 +115,7 @@ class MemoryStore(Store):
         self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
     ) -> Sequence[MatchRow]:
         """As `Store.list_matches`."""
-        check_page(limit=limit, after=after)
+        check_listing(status, game, after, limit)
         self._check_open()
         end = len(self._order) if after is None else bisect_left(self._order, (after.created_us, after.match_id))
         page: list[MatchRow] = []

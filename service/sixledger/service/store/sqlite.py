@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from sixledger.service.store.base import Appended, AppendResult, Cursor, Entry, MatchRow, Store, StoreError
-from sixledger.service.store.checks import check_creation, check_entry, check_id, check_page
+from sixledger.service.store.checks import check_creation, check_entry, check_id, check_key, check_listing, check_page
 from sixledger.service.store.group_commit import GroupCommit
 from sixledger.service.store.sqlite_checkpoint import Checkpointer
 from sixledger.service.store.sqlite_lock import FileLock
@@ -23,6 +24,7 @@ from sixledger.service.store.sqlite_writer import BatchWriter, Job
 T = TypeVar("T")
 
 _MIB = 1024 * 1024
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,13 @@ class SqliteSettings:
     wal_restart_bytes: int = 64 * _MIB
     #: Size that the database may have at most; beyond it appends fail as if the disk were full.
     max_database_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        # SQLite takes 32766 parameters in a statement, and one looks up four for each append.
+        if not 1 <= self.max_batch <= 4096:
+            raise ValueError(f"max_batch must be between 1 and 4096, not {self.max_batch}")
+        if self.readers < 1:
+            raise ValueError(f"readers must be at least 1, not {self.readers}")
 
 
 class SqliteStore(Store):
@@ -106,13 +115,12 @@ class SqliteStore(Store):
     async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
         """As `Store.records`."""
         check_id("match_id", match_id)
-        check_page(first=first, limit=limit)
+        check_page(first, limit)
         return await self._read(lambda reader: reader.records(match_id, first, limit))
 
     async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
         """As `Store.find_request`."""
-        check_id("match_id", match_id)
-        check_id("request_id", request_id)
+        check_key(match_id, kind, seat, request_id)
         return await self._read(lambda reader: reader.find_request(match_id, kind, seat, request_id))
 
     async def display_names(self, match_id: bytes) -> dict[int, str]:
@@ -124,7 +132,7 @@ class SqliteStore(Store):
         self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
     ) -> Sequence[MatchRow]:
         """As `Store.list_matches`."""
-        check_page(limit=limit, after=after)
+        check_listing(status, game, after, limit)
         return await self._read(lambda reader: reader.list_matches(status, game, after, limit))
 
     async def _read(self, query: Callable[[Reader], T]) -> T:
@@ -220,5 +228,8 @@ class _Engine:
     def _close_writer(self) -> None:
         try:
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            # Nothing is lost: the log stays, and who opens the store next reads it.
+            _log.warning("the last checkpoint of the store failed: %s", error)
         finally:
             self._connection.close()

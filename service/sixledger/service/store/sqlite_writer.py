@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -33,7 +33,8 @@ class _Head(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    index: int
+    #: Of the job in its batch.
+    number: int
     match: int
     job: Job
 
@@ -49,8 +50,7 @@ class BatchWriter:
         self._max_heads = max_heads
         #: By match id, the longest unused first.
         self._heads: dict[bytes, _Head] = {}
-        (self._matches,) = connection.execute("SELECT coalesce(max(id), 0) FROM matches").fetchone()
-        (self._records,) = connection.execute("SELECT coalesce(max(id), 0) FROM records").fetchone()
+        self._read_numbers()
 
     def write(self, jobs: Sequence[Job]) -> list[AppendResult]:
         """Make the batch durable; results in the order of the jobs. If it raises, nothing was changed."""
@@ -75,13 +75,13 @@ class BatchWriter:
             try:
                 self._commit(fitting)
             except sqlite3.IntegrityError:
-                # A request id was used before. Rare enough to be looked up only now.
+                # An idempotency key was used before. Rare enough to be looked up only now.
                 self._find_taken(fitting, results)
-                fitting = [placed for placed in fitting if results[placed.index] is _SEQ_TAKEN]
+                fitting = [placed for placed in fitting if results[placed.number] is _SEQ_TAKEN]
                 self._commit(fitting)
         self._remember(fitting)
         for placed in fitting:
-            results[placed.index] = _APPENDED
+            results[placed.number] = _APPENDED
         return results
 
     def _remember(self, written: list[_Placed]) -> None:
@@ -95,6 +95,10 @@ class BatchWriter:
         excess = len(self._heads) - self._max_heads
         for match_id in list(islice(self._heads, max(excess, 0))):
             del self._heads[match_id]
+
+    def _read_numbers(self) -> None:
+        (self._matches,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM matches").fetchone()
+        (self._records,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM records").fetchone()
 
     def _read_heads(self, jobs: Sequence[Job]) -> None:
         """Remember the heads of the batch's matches; a match that does not exist has none."""
@@ -126,20 +130,29 @@ class BatchWriter:
         taken = dict(rows)
         for placed in batch:
             if placed.match in taken:
-                results[placed.index] = RequestTaken(taken[placed.match])
+                results[placed.number] = RequestTaken(taken[placed.match])
 
     def _commit(self, batch: list[_Placed]) -> None:
         if not batch:
             return
-        connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
+        self._roll_back()  # only if that failed after the last failure
+        self._connection.execute("BEGIN IMMEDIATE")
         try:
             self._insert(batch)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:  # a full disk may have ended it already
-                connection.execute("ROLLBACK")
+            self._connection.execute("COMMIT")
+        except sqlite3.IntegrityError:
+            self._roll_back()
             raise
+        except BaseException:
+            self._roll_back()
+            # After an I/O error trust nothing but the database.
+            self._heads.clear()
+            self._read_numbers()
+            raise
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:  # a full disk may have ended it already
+            self._connection.execute("ROLLBACK")
 
     def _insert(self, batch: list[_Placed]) -> None:
         matches: list[object] = []
@@ -155,7 +168,7 @@ class BatchWriter:
             records += (number, entry.record)
             places += (match << SEQ_BITS | entry.seq, number)
             requests += (match, entry.kind, entry.seat, entry.request_id, entry.seq)
-            if not entry.status is entry.joined is entry.display_name is None:
+            if entry.status is not None or entry.joined is not None or entry.display_name is not None:
                 changes.append((match, entry))
         self._insert_rows("matches", 8, matches)
         self._insert_rows("records", 2, records)
@@ -172,7 +185,7 @@ class BatchWriter:
             self._connection.execute(_insert_sql(table, columns, len(chunk) // columns), chunk)
 
     def _change(self, match: int, entry: Entry) -> None:
-        execute: Callable[[str, Iterable[object]], object] = self._connection.execute
+        execute = self._connection.execute
         if entry.status is not None:
             execute("UPDATE matches SET status = ? WHERE id = ?", (entry.status, match))
         if entry.joined is not None:

@@ -1,0 +1,1 @@
+"""The client without its transport: what to call when, and what to believe of the answers."""

@@ -1,0 +1,133 @@
+"""The one stream through which a table follows its match: it breaks and resumes, without gap or repeat."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from sixledger.client.core.flow import Backoff, Flow, Handle, Read
+from sixledger.client.core.session import Session
+from sixledger.client.core.tracker import Recorded, Tracker
+from sixledger.client.errors import (
+    BadHead,
+    BrokenStream,
+    ClientError,
+    RewrittenHistory,
+    ServiceError,
+    Tampered,
+    TransportError,
+)
+from sixledger.ledger.faults import LedgerFault
+from sixledger.ledger.records import read_body
+from sixledger.v1 import match_service_pb2
+
+#: What a watch yields: a record, or that all are here, that nothing happened, that the match is over.
+WatchItem: TypeAlias = (
+    Recorded | match_service_pb2.CaughtUp | match_service_pb2.Heartbeat | match_service_pb2.WatchEnded
+)
+
+
+class Feed:
+    """The watch stream of a tracker. One flow at a time may use it."""
+
+    def __init__(self, session: Session, tracker: Tracker) -> None:
+        """Opens nothing yet."""
+        self._session = session
+        self._tracker = tracker
+        self._handle: Handle | None = None
+        #: The record that must come next on the open stream.
+        self._expected = 0
+        self._first = True
+        #: True while the open stream has sent every record that existed.
+        self.caught_up = False
+
+    def drop(self) -> None:
+        """Give the stream up; the next pull resumes. Safe at any time."""
+        handle, self._handle = self._handle, None
+        self.caught_up = False
+        if handle is not None:
+            handle.cancel()
+
+    def pull(self) -> Flow[WatchItem]:
+        """The next item. Raises what ends the trust, or the last error once the patience is used up."""
+        backoff = Backoff(self._session.settings)
+        while True:
+            try:
+                message = yield from self._read()
+            except (ServiceError, TransportError) as error:
+                self.drop()
+                pause = backoff.after(error)
+            except BaseException:  # a read that was given up half-way: the stream cannot be read on
+                self.drop()
+                raise
+            else:
+                if message is not None:
+                    return self._take(message)
+                self.drop()
+                pause = backoff.after(TransportError("UNAVAILABLE", "the stream ended before the match"))
+            yield pause
+
+    def _read(self) -> Flow[match_service_pb2.WatchMatchResponse | None]:
+        if self._handle is None:
+            tracker = self._tracker
+            token = tracker.credentials.token if tracker.credentials is not None else ""
+            request = match_service_pb2.WatchMatchRequest(
+                match_id=tracker.match_id, token=token, first_seq=tracker.count
+            )
+            self._expected, self._first = tracker.count, True
+            self._handle = yield self._session.watch(request)
+        message: match_service_pb2.WatchMatchResponse | None = yield Read(self._handle)
+        return message
+
+    def _take(self, message: match_service_pb2.WatchMatchResponse) -> WatchItem:
+        """Check one message against what must come here."""
+        try:
+            kind = message.WhichOneof("item")
+            if kind == "record":
+                return self._record(message.record)
+            if kind == "heartbeat":
+                return message.heartbeat
+            if kind == "caught_up":
+                self._tracker.head(message.caught_up.head, exactly=self._expected)
+                self.caught_up = True
+                return message.caught_up
+            if kind == "ended":
+                return self._ended(message.ended)
+            raise BrokenStream("the stream holds an item that was not asked for")
+        except ClientError as error:
+            self.drop()
+            self._tracker.fault = self._tracker.fault or error
+            raise
+
+    def _record(self, item: match_service_pb2.WatchRecord) -> Recorded:
+        try:
+            seq = read_body(item.record).seq
+        except LedgerFault as fault:
+            raise Tampered(fault.message, layer=fault.layer, seq=self._expected) from fault
+        if seq != self._expected:
+            what = "repeats" if seq < self._expected else "skips"
+            raise BrokenStream(f"the stream {what} records: {seq} stands where {self._expected} must", seq=seq)
+        resumed, self._first = self._first and seq > 0, False
+        self._expected += 1
+        if seq < self._tracker.count:  # came with a reply already
+            recorded = self._tracker.confirm(seq, item.record)
+            if item.head:
+                self._tracker.head(item.head, exactly=seq + 1)
+            return recorded
+        try:
+            return self._tracker.receive(item.record, item.late_openings, item.head)
+        except Tampered as error:
+            if resumed and error.layer == "chain":
+                message = "does not follow the records received before the stream broke"
+                self._tracker.fault = RewrittenHistory(message, seq=seq)
+                raise self._tracker.fault from error
+            raise
+
+    def _ended(self, item: match_service_pb2.WatchEnded) -> match_service_pb2.WatchEnded:
+        if not self._tracker.over or self._expected != self._tracker.count:
+            raise BrokenStream("the stream says that the match is over, its records do not")
+        if not item.head:
+            raise BadHead("the end of the match comes without a signed head")
+        self._tracker.head(item.head, exactly=self._expected)
+        self.drop()
+        self.caught_up = True
+        return item

@@ -1,0 +1,262 @@
+"""What one viewer has received of a match, believed record by record and never without a check.
+
+The tracker folds the ledger with the openings that the viewer got. What the fold refuses (chain, clock,
+seals, seeds, entropy, signatures), it refuses; beyond that it knows which openings the viewer must get,
+what its own seat did and did not do, and which heads were signed. After a fault it takes nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from typing import Any
+
+from google.protobuf.message import Message
+from sixledger.client.core import acts
+from sixledger.client.core.receipts import Receipts
+from sixledger.client.credentials import Credentials
+from sixledger.client.errors import BadHead, BadOpening, ClientError, ForgedAct, RewrittenHistory, cheated
+from sixledger.engine.game import Outcome
+from sixledger.engine.registry import Registry
+from sixledger.ledger import keys, records
+from sixledger.ledger.faults import LedgerFault
+from sixledger.ledger.heads import VerifierKey
+from sixledger.ledger.match import Match, act_fault, begin
+from sixledger.ledger.records import Facts
+from sixledger.v1 import record_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A record as the viewer has it: what it says, and what it opened of earlier records."""
+
+    seq: int
+    record: record_pb2.Record = field(repr=False)
+    #: Body, command and events, whole where their seal is open.
+    facts: Facts = field(repr=False)
+    #: Earlier records with what became public of them by this one: number and facts, ascending.
+    opened: tuple[tuple[int, Facts], ...] = field(default=(), repr=False)
+
+    @property
+    def events(self) -> list[Any]:
+        """The concrete events in order, whole where their seal is open."""
+        return self.facts.events
+
+    @property
+    def body(self) -> record_pb2.Body:
+        """The public body: time, cause, steps of the match's life."""
+        return self.facts.body
+
+
+class Tracker:
+    """The ledger of one match as one viewer receives it."""
+
+    def __init__(
+        self,
+        match_id: bytes,
+        key: VerifierKey,
+        credentials: Credentials | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        """`key` signs the heads; without `credentials` the viewer is a spectator."""
+        self.match_id = match_id
+        self.credentials = credentials
+        self.viewer = credentials.seat if credentials is not None else None
+        self.receipts = Receipts(match_id, key)
+        self.received: list[Recorded] = []
+        #: What ended the trust in the service; every later use raises it.
+        self.fault: ClientError | None = None
+        self._registry = registry
+        self._match: Match | None = None
+        #: Seals that are not open, as (record, seal), by epoch.
+        self._closed: dict[int, set[tuple[int, int]]] = {}
+        #: What the signature of a sealed command must refer to: the match's recent hashes at its record.
+        self._recent: dict[int, list[bytes]] = {}
+        #: Commands of this process by request id.
+        self._sent: dict[bytes, bytes] = {}
+        self._lock = RLock()
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """Number of records received."""
+        return len(self.received)
+
+    @property
+    def match(self) -> Match:
+        """Where the match stands after the last record received. Raises the fault, if there was one."""
+        if self.fault is not None:
+            raise self.fault
+        if self._match is None:
+            raise LookupError("no record of the match was received yet")
+        return self._match
+
+    @property
+    def over(self) -> bool:
+        """True once the match has ended or was aborted."""
+        return self._match is not None and self._match.over
+
+    @property
+    def started(self) -> bool:
+        """True once the game has begun."""
+        return self._match is not None and self._match.state is not None
+
+    @property
+    def may_act(self) -> bool:
+        """True if the own seat may act now."""
+        return self.started and self.viewer in self.match.to_act
+
+    def view(self) -> Any:
+        """What the viewer sees, a message of the game. Raises LookupError before the start."""
+        match = self._running()
+        return match.game.view(match.state, self.viewer)
+
+    def legal(self) -> list[Message]:
+        """The legal commands of the own seat; none for a spectator, before the start and after the end."""
+        if not self.may_act or self.viewer is None:
+            return []
+        return self.match.game.legal(self.match.state, self.viewer)
+
+    def outcome(self) -> Outcome | None:
+        """The result, or None while the match runs or if it ended before the start."""
+        match = self.match
+        return match.game.outcome(match.state) if match.state is not None else None
+
+    def _running(self) -> Match:
+        match = self.match
+        if match.state is None:
+            raise LookupError("the game has not started")
+        return match
+
+    # -- receiving -------------------------------------------------------------------------------
+
+    def receive(
+        self, record: record_pb2.Record, late: Iterable[record_pb2.LateOpenings] = (), head: str = ""
+    ) -> Recorded:
+        """Take the next record with the openings of earlier ones. Raises ServerCheated or UnknownRuleset."""
+        with self._lock:
+            if self.fault is not None:
+                raise self.fault
+            try:
+                recorded = self._receive(record, list(late))
+                if head:
+                    self._take_head(head, exactly=self.count)
+            except (LedgerFault, ClientError) as error:
+                self.fault = cheated(error, self.count) if isinstance(error, LedgerFault) else error
+                raise self.fault from error
+            return recorded
+
+    def confirm(self, seq: int, record: record_pb2.Record) -> Recorded:
+        """A record received before, sent again. Raises RewrittenHistory if it is another one."""
+        held = self.received[seq]
+        if record.hash != held.record.hash:
+            self.refuse(RewrittenHistory("is another one than the one received before", seq=seq))
+        return held
+
+    def head(self, note: str, *, least: int = 0, exactly: int | None = None) -> None:
+        """Take a signed head of at least `least` or exactly so many records. Raises BadHead, Equivocation."""
+        with self._lock:
+            if self.fault is not None:
+                raise self.fault
+            try:
+                self._take_head(note, least=least, exactly=exactly)
+            except ClientError as error:
+                self.refuse(error)
+
+    def refuse(self, fault: ClientError) -> None:
+        """Trust the service no more. Raises `fault`."""
+        self.fault = fault
+        raise fault
+
+    def _take_head(self, note: str, *, least: int = 0, exactly: int | None = None) -> None:
+        count = self.receipts.take(note)
+        if count < least or (exactly is not None and count != exactly):
+            raise BadHead(f"the head is of {count} records where it must be of {exactly or least}")
+        if count <= self.count:
+            held = self.received[count - 1]
+            self.receipts.meet(count, held.record.hash, held.body.time_us)
+
+    def _receive(self, record: record_pb2.Record, late: list[record_pb2.LateOpenings]) -> Recorded:
+        if self._match is None:
+            self._match = begin(record, self._registry)
+        match = self._match
+        if self.count == 0 and match.match_id != self.match_id:
+            raise RewrittenHistory("opens another match than the one asked for", seq=0)
+        recent = match.recent.copy()
+        facts = match.apply(record)
+        acts.check_cause(facts.body)
+        if self.credentials is not None:
+            acts.check_own_seat(match, facts.body, self.credentials)
+            self._check_sent(facts)
+        self._check_openings(record, facts)
+        if facts.closed and facts.command_bytes is None and facts.owners[0] == -1:
+            self._recent[match.seq] = recent
+        opened = self._open_late(late)
+        self.receipts.meet(match.seq + 1, record.hash, facts.body.time_us)
+        recorded = Recorded(match.seq, record, facts, opened)
+        self.received.append(recorded)
+        return recorded
+
+    def _check_openings(self, record: record_pb2.Record, facts: Facts) -> None:
+        """The openings must be exactly those that the viewer may have at this record."""
+        closed, revealed = set(facts.closed), self.match.revealed
+        for index, seal in enumerate(record.seals):
+            allowed = records.may_open(seal, self.viewer, revealed)
+            if allowed and index in closed:
+                raise BadOpening(f"the opening of seal {index} is missing", seq=self.count)
+            if not allowed and index not in closed:
+                raise BadOpening(f"seal {index} is opened, and must not be yet", seq=self.count)
+            if not allowed:
+                self._closed.setdefault(seal.epoch, set()).add((self.count, index))
+
+    def _open_late(self, late: Sequence[record_pb2.LateOpenings]) -> tuple[tuple[int, Facts], ...]:
+        """Merge the late openings: exactly those of the epochs that are revealed by now."""
+        epochs = [epoch for epoch in self._closed if 0 < epoch <= self.match.revealed]
+        due = {place for epoch in epochs for place in self._closed.pop(epoch)}
+        given = [(each.seq, opening.seal) for each in late for opening in each.openings]
+        if len(set(given)) != len(given) or set(given) != due:
+            wrong = sorted(set(given) ^ due)
+            what = f"of record {wrong[0][0]}, seal {wrong[0][1]}" if wrong else "given twice"
+            raise BadOpening(f"the late openings are not those of the revealed epochs: {what}", seq=self.count)
+        return tuple(self._merge(each) for each in sorted(late, key=lambda each: each.seq))
+
+    def _merge(self, late: record_pb2.LateOpenings) -> tuple[int, Facts]:
+        held = self.received[late.seq]
+        record = record_pb2.Record()
+        record.CopyFrom(held.record)
+        try:
+            records.add_openings(record, list(late.openings))
+            facts = records.read(record, self.match.game.schema, held.body)
+            self._check_late_signature(late.seq, facts)
+        except LedgerFault as fault:
+            raise cheated(fault, late.seq) from fault
+        self.received[late.seq] = Recorded(late.seq, record, facts, held.opened)
+        return late.seq, facts
+
+    def _check_late_signature(self, seq: int, facts: Facts) -> None:
+        """The signature of a command that was sealed until now, as of its record."""
+        recent = self._recent.pop(seq, None)
+        if recent is None or facts.command_bytes is None:
+            return
+        cause = facts.body.cause
+        then = replace(self.match, recent=recent)
+        key = self.match.seats[cause.seat].public_key
+        fault = act_fault(then, cause, keys.ActKind.COMMAND, facts.command_bytes, key, facts.signature)
+        if fault:
+            raise ForgedAct(fault, seq=seq)
+
+    # -- the own seat's acts -----------------------------------------------------------------------
+
+    def sent(self, request_id: bytes, command: bytes) -> None:
+        """Remember a command, to find it unchanged in the ledger."""
+        self._sent[request_id] = command
+
+    def _check_sent(self, facts: Facts) -> None:
+        cause = facts.body.cause
+        if cause.kind != record_pb2.CAUSE_KIND_SEAT or cause.seat != self.viewer:
+            return
+        command = self._sent.get(cause.request_id)
+        if command is not None and facts.command_bytes != command:
+            raise ForgedAct("holds another command than the one sent", seq=self.count)

@@ -1,0 +1,219 @@
+"""The rules layer: decide every record again and compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sixledger.engine import visibility
+from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
+from sixledger.engine.schema import Malformed, parse_strict
+from sixledger.ledger import records as records_
+from sixledger.ledger.decide import Draft, carry_out, open_match, prepare
+from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
+from sixledger.ledger.match import SEED_MISMATCH, Match, begin
+from sixledger.ledger.records import Facts, Secret
+from sixledger.ledger.seeds import SeedChain
+from sixledger.ledger.verify import compare
+from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
+from sixledger.v1 import engine_service_pb2, record_pb2, replay_service_pb2
+
+ILLEGAL_COMMAND = replay_service_pb2.VERDICT_ILLEGAL_COMMAND
+SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
+
+#: What a game may raise when it is asked about a state that hostile events led to.
+_CONFUSED = (EngineError, ValueError, LookupError, AssertionError, TypeError, AttributeError, ArithmeticError)
+
+
+@dataclass(slots=True)
+class Rerun:
+    """The rules layer of one verification. `match` stands after the last record that was right."""
+
+    subject: Subject
+    seeds: SeedChain
+    match: Match
+    #: False once a sealed part is missing: then the state does not know everything any more.
+    complete: bool = True
+    #: Records that could only be folded, not decided again.
+    folded: list[int] = field(default_factory=list)
+    _requests: set[tuple[int, int, bytes]] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, subject: Subject) -> Rerun:
+        """Begin with record 0. Raises LedgerFault."""
+        assert subject.seeds is not None, "the seeds layer came first"
+        try:
+            match = begin(subject.records[0], subject.registry)
+        except LedgerFault as fault:
+            raise at(fault, 0) from None
+        return cls(subject, subject.seeds, match)
+
+    def run(self) -> None:
+        """Decide every record again. Raises LedgerFault."""
+        for seq, (record, body) in enumerate(zip(self.subject.records, self.subject.bodies, strict=True)):
+            try:
+                self._step(record, body)
+            except LedgerFault as fault:
+                raise at(fault, seq) from None
+
+    def _step(self, record: record_pb2.Record, body: record_pb2.Body) -> None:
+        cause = body.cause
+        request = (cause.kind, cause.seat, cause.request_id)
+        if request in self._requests:
+            raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
+        self._requests.add(request)
+        if len(record.openings) != len(record.seals):
+            self.complete = False
+        if not self.complete:
+            self._fold(record, None)
+            return
+        try:
+            draft = self._decide(record, body)
+        except EpochSealed:
+            return  # folded already
+        self._compare(record, body, draft)
+        draft.settle(record.hash)
+        self.match = draft.after
+
+    # -- deciding again --------------------------------------------------------------------------
+
+    def _decide(self, record: record_pb2.Record, body: record_pb2.Body) -> Draft:
+        """The draft that the act of the record leads to. Raises LedgerFault; EpochSealed: the record is folded."""
+        match = self.match
+        draft: Draft | None = None
+        try:
+            if match.seq < 0:
+                draft = self._open(body)
+            else:
+                action = _action(match, record, body)
+                # Only a draw can be sealed, and none is in an epoch that is revealed with a later one.
+                draft = prepare(match, action, in_place=match.epoch < self.seeds.known)
+                carry_out(draft, match, action, self.seeds)
+        except EpochSealed:
+            self._fold(record, draft)
+            raise
+        except BadSignature as error:
+            raise LedgerFault(BAD_SIGNATURE, "rules", str(error)) from error
+        except ContributionMismatch as error:
+            raise LedgerFault(SEED_MISMATCH, "seeds", str(error)) from error
+        except (IllegalCommand, MalformedCommand, Refused) as error:
+            raise LedgerFault(ILLEGAL_COMMAND, "rules", str(error)) from error
+        return draft
+
+    def _open(self, body: record_pb2.Body) -> Draft:
+        if body.cause.kind != TABLE:
+            raise tampered("rules", "record 0 is not caused by the table")
+        immediate = len(body.lifecycle) > 1
+        return open_match(self.match, body.cause.request_id, body.time_us, self.seeds, immediate=immediate)
+
+    def _compare(self, record: record_pb2.Record, body: record_pb2.Body, draft: Draft) -> None:
+        """Compare the record with the draft: bytes first, and by field if they differ."""
+        expected, secrets = draft.body()
+        if expected.SerializeToString(deterministic=True) == record.body and _same_secrets(record, secrets):
+            return
+        facts = records_.read(record, self.match.game.schema)
+        compare.compare(facts, record, draft, secrets, self.seeds.known)
+
+    # -- folding what cannot be decided again ----------------------------------------------------
+
+    def _fold(self, record: record_pb2.Record, draft: Draft | None) -> None:
+        """Apply a record of which something is sealed, and check what can be checked."""
+        match = self.match
+        facts = records_.read(record, match.game.schema)
+        if facts.closed:
+            self.complete = False
+        if draft is not None:
+            compare.compare_lifecycle(facts.body, draft)
+            compare.compare_events(facts, draft, self.seeds.known, whole=False)
+        else:
+            _check_command(match, facts)
+        self.folded.append(facts.body.seq)
+        try:
+            match.apply(record)
+        except _CONFUSED as error:
+            raise tampered("rules", "the events of the record cannot happen here") from error
+
+
+def _same_secrets(record: record_pb2.Record, secrets: list[Secret]) -> bool:
+    """True if the record seals and opens exactly these secrets."""
+    if not len(secrets) == len(record.seals) == len(record.openings):
+        return False
+    for secret, seal, opening in zip(secrets, record.seals, record.openings, strict=True):
+        if opening.value != secret.value or seal.audience != secret.audience or seal.epoch != secret.epoch:
+            return False
+    return True
+
+
+def _action(match: Match, record: record_pb2.Record, body: record_pb2.Body) -> engine_service_pb2.Action:
+    """The act that a record, with all its openings, says it came from. Raises LedgerFault."""
+    action = engine_service_pb2.Action(cause=body.cause, time_us=body.time_us)
+    steps = body.lifecycle
+    if body.command:
+        _take_command(action, match, record, body)
+        return action
+    kind = steps[0].WhichOneof("step") if steps else None
+    if kind == "joined":
+        joined = steps[0].joined
+        action.join.public_key, action.join.contributes = joined.public_key, joined.contributes
+    elif kind == "committed":
+        action.commitment = steps[0].committed.commitment
+    elif kind == "contributed":
+        action.contribution = steps[0].contributed.contribution
+    elif kind == "resigned":
+        action.resign.SetInParent()
+    elif kind == "aborted":
+        action.abort.SetInParent()
+    else:
+        raise tampered("rules", "no act of a seat or of the table can cause this record")
+    expected = TABLE if kind == "aborted" else SEAT
+    if body.cause.kind != expected:
+        raise tampered("rules", f"the record is caused by another than {record_pb2.CauseKind.Name(expected)}")
+    return action
+
+
+def _take_command(
+    action: engine_service_pb2.Action, match: Match, record: record_pb2.Record, body: record_pb2.Body
+) -> None:
+    """Put the whole command and its signature, sealed or not, into the action."""
+    if body.cause.kind != SEAT:
+        raise tampered("rules", "a command that no seat gave")
+    try:
+        public: Any = match.game.schema.read_command(body.command)
+    except MalformedCommand as error:
+        raise LedgerFault(ILLEGAL_COMMAND, "rules", str(error)) from error
+    if visibility.classes(type(public)).kind == visibility.PUBLIC:
+        action.command = body.command
+        return
+    if not record.openings:
+        raise tampered("openings", "a command with secret fields has no seal")
+    try:
+        sealed = parse_strict(record_pb2.SealedCommand, record.openings[0].value)
+    except Malformed as error:
+        raise tampered("openings", f"the sealed command {error}") from error
+    action.command = sealed.command
+    action.cause.signature = sealed.signature
+
+
+def _check_command(match: Match, facts: Facts) -> None:
+    """Check what can be checked of a command in a state that does not know everything."""
+    cause = facts.body.cause
+    if facts.command is None:
+        return
+    if match.state is None or match.over or cause.kind != SEAT:
+        raise LedgerFault(ILLEGAL_COMMAND, "rules", "a command where no seat can give one")
+    try:
+        decision = match.game.decision(match.state)
+        if cause.decision != decision.number or cause.seat not in decision.seats:
+            raise LedgerFault(ILLEGAL_COMMAND, "rules", "the command answers no open decision of the seat")
+        if facts.command_bytes is None:
+            return
+        try:
+            legal = match.game.legal(match.state, cause.seat)
+        except ValueError:
+            return  # the hand of the seat is sealed
+        if facts.command not in legal:
+            raise LedgerFault(ILLEGAL_COMMAND, "rules", "the command is not legal")
+    except _CONFUSED as error:
+        raise tampered("rules", "the command cannot be given here") from error
+
+

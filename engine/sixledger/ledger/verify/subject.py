@@ -1,0 +1,219 @@
+"""What is verified: the records of one ledger and what came with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from sixledger.engine.registry import Registry
+from sixledger.ledger import hashing, keys, viewers
+from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.ledger.file import LedgerFile
+from sixledger.ledger.heads import SignedHead, VerifierKey
+from sixledger.ledger.match import SEED_MISMATCH
+from sixledger.ledger.records import BAD_OPENING, check_shape, read_body
+from sixledger.ledger.seeds import SeedChain, SeedMismatch
+from sixledger.v1 import record_pb2, replay_service_pb2
+
+BAD_SIGNATURE = replay_service_pb2.VERDICT_BAD_SIGNATURE
+EQUIVOCATION = replay_service_pb2.VERDICT_EQUIVOCATION
+TRUNCATED = replay_service_pb2.VERDICT_TRUNCATED
+
+
+def at(fault: LedgerFault, seq: int) -> LedgerFault:
+    """The fault, in record `seq`."""
+    fault.seq = seq
+    return fault
+
+
+@dataclass(slots=True)
+class Subject:
+    """One ledger under verification. The layers fill in what they learn."""
+
+    records: Sequence[record_pb2.Record]
+    heads: Sequence[SignedHead] = ()
+    #: Keys that may have signed the heads: those of the file, or the trusted ones.
+    keys: Sequence[VerifierKey] = ()
+    trusted: Sequence[VerifierKey] = ()
+    file: LedgerFile | None = None
+    registry: Registry | None = None
+    #: Bodies of the records that the chain layer accepted.
+    bodies: list[record_pb2.Body] = field(default_factory=list)
+    #: The heads that are signed and fit the records.
+    good_heads: list[SignedHead] = field(default_factory=list)
+    authenticated: bool = False
+    #: Every revealed seed.
+    seeds: SeedChain | None = None
+    revealed: int = 0
+    unchecked: list[str] = field(default_factory=list)
+
+    @property
+    def match_id(self) -> bytes:
+        """16 bytes, once record 0 is read."""
+        return self.bodies[0].match_id
+
+    @property
+    def opened(self) -> record_pb2.MatchOpened | None:
+        """The opening in record 0, if it has one."""
+        steps = self.bodies[0].lifecycle if self.bodies else ()
+        return steps[0].opened if steps and steps[0].WhichOneof("step") == "opened" else None
+
+
+def check_chain(subject: Subject) -> None:
+    """Bodies, numbers, hashes and clocks of all records; fills `bodies`. Raises LedgerFault."""
+    previous, time_us = hashing.ZERO_HASH, 0
+    for seq, record in enumerate(subject.records):
+        try:
+            body = read_body(record)
+            check_shape(record, body)
+            if subject.bodies and body.match_id != subject.match_id:
+                raise tampered("chain", "the record is of another match")
+            if body.seq != seq:
+                raise tampered("chain", f"record {body.seq} stands where record {seq} should")
+            previous = hashing.record_hash(body.match_id, seq, previous, record.body, record.seals)
+            if record.hash != previous:
+                raise tampered("chain", "the hash does not fit the record and the one before")
+            if body.time_us < time_us:
+                raise tampered("clocks", "the record is older than the one before")
+        except LedgerFault as fault:
+            raise at(fault, seq) from None
+        time_us = body.time_us
+        subject.bodies.append(body)
+    if subject.opened is None:
+        raise at(tampered("parse", "record 0 does not open a match"), 0)
+
+
+def check_heads(subject: Subject, *, required: bool) -> None:
+    """Signatures of the heads, and whether they fit the records. `required`: the last record has a head.
+
+    Raises LedgerFault. Fills `good_heads` and `authenticated`.
+    """
+    for signed in subject.heads:
+        if signed.head.match_id != subject.match_id:
+            raise tampered("heads", "a head is of another match")
+        if not any(signed.signed_by(key) for key in subject.keys):
+            raise LedgerFault(BAD_SIGNATURE, "heads", f"the head {signed.head.count} is not signed by a known key")
+    _check_forks(subject)
+    if any(earlier.head.count >= later.head.count for earlier, later in pairwise(subject.heads)):
+        raise tampered("heads", "the heads do not ascend")
+    fitting = [signed for signed in subject.heads if fits(subject, signed)]
+    subject.good_heads = fitting
+    if len(fitting) < len(subject.heads):
+        _raise_misfit(subject)
+    if required and (not fitting or fitting[-1].head.count != len(subject.records)):
+        fault = LedgerFault(TRUNCATED, "heads", "the ledger does not end with the head of its last record")
+        raise at(fault, len(subject.records))
+    if subject.trusted and fitting:
+        subject.authenticated = any(fitting[-1].signed_by(key) for key in subject.trusted)
+        if not subject.authenticated:
+            raise LedgerFault(BAD_SIGNATURE, "heads", "the last head is not signed by a trusted key")
+
+
+def fits(subject: Subject, signed: SignedHead) -> bool:
+    """True if a head says of the accepted records what they are."""
+    head, count = signed.head, signed.head.count
+    if count > len(subject.bodies):
+        return False
+    return head.hash == subject.records[count - 1].hash and head.time_us == subject.bodies[count - 1].time_us
+
+
+def _check_forks(subject: Subject) -> None:
+    """Two heads of one count that differ prove that their signer told two stories."""
+    first: dict[int, SignedHead] = {}
+    for signed in subject.heads:
+        other = first.setdefault(signed.head.count, signed)
+        if other.head != signed.head:
+            message = f"two signed heads of count {signed.head.count} differ"
+            raise at(LedgerFault(EQUIVOCATION, "heads", message), signed.head.count - 1)
+
+
+def _raise_misfit(subject: Subject) -> None:
+    """A signed head does not fit the records."""
+    misfit = next(signed for signed in subject.heads if not fits(subject, signed))
+    if misfit.head.count > len(subject.records):
+        message = f"a signed head vouches for {misfit.head.count} records, there are {len(subject.records)}"
+        raise at(LedgerFault(TRUNCATED, "heads", message), len(subject.records))
+    first_bad = max((signed.head.count for signed in subject.good_heads if signed.head.count < misfit.head.count), default=0)
+    if any(signed.head.count > misfit.head.count for signed in subject.good_heads):
+        message = f"the head of count {misfit.head.count} and a later one are signed for two histories"
+        raise at(LedgerFault(EQUIVOCATION, "heads", message), first_bad)
+    message = f"the records are not those that the signed head of count {misfit.head.count} vouches for"
+    raise at(tampered("heads", message), first_bad)
+
+
+def check_openings(subject: Subject) -> None:
+    """Every opening fits its seal, and the openings are those of one viewer. Raises LedgerFault."""
+    for seq, (record, body) in enumerate(zip(subject.records, subject.bodies, strict=True)):
+        last = -1
+        for opening in record.openings:
+            index = opening.seal
+            if not last < index < len(record.seals):
+                message = f"the opening of seal {index} is out of order, repeated, or has no seal"
+                raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
+            if len(opening.salt) != 32:
+                raise at(LedgerFault(BAD_OPENING, "openings", f"the salt of seal {index} is not 32 bytes"), seq)
+            last = index
+            value = hashing.commitment(body.match_id, seq, index, opening.salt, opening.value)
+            if value != record.seals[index].commitment:
+                message = f"the opening of seal {index} does not fit its commitment"
+                raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
+    subject.revealed = viewers.revealed_epoch(subject.bodies)
+    _check_viewer(subject)
+
+
+def _check_viewer(subject: Subject) -> None:
+    """The ledger holds exactly the openings of the viewer it names, or of some viewer if it names none."""
+    seats = min(subject.opened.seats, 64) if subject.opened else 0
+    if subject.file is not None:
+        name = subject.file.viewer
+        try:
+            viewers.parse(name)
+        except ValueError as error:
+            raise tampered("parse", f"the header names no viewer: {error}") from error
+        for seq, record in enumerate(subject.records):
+            if [opening.seal for opening in record.openings] != viewers.entitled(record, name, subject.revealed):
+                message = f"the open seals are not those that {name} may have open"
+                raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
+    weakest, seq = viewers.weakest(subject.records, seats, subject.revealed)
+    if weakest is None:
+        message = "no viewer has exactly these seals open: an opening is missing or should not be there"
+        raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
+    if subject.file is not None and weakest != subject.file.viewer:
+        raise LedgerFault(BAD_OPENING, "openings", f"the header names {subject.file.viewer}, but this is the ledger of {weakest}")
+
+
+def check_seeds(subject: Subject) -> None:
+    """Every revealed seed leads to the commitment of record 0. Raises LedgerFault."""
+    opened = subject.opened
+    assert opened is not None, "the chain layer came first"
+    if len(opened.commitment) != 32:
+        raise at(tampered("seeds", "the commitment is not 32 bytes"), 0)
+    seeds = SeedChain(subject.match_id, opened.commitment)
+    for seq, body in enumerate(subject.bodies):
+        for reveal in body.reveals:
+            try:
+                if not seeds.known < reveal.epoch <= min(opened.epochs, MAX_EPOCHS):
+                    raise SeedMismatch(f"epoch {reveal.epoch} cannot be revealed here")
+                seeds.reveal(reveal.epoch, reveal.chain)
+            except SeedMismatch as error:
+                raise at(LedgerFault(SEED_MISMATCH, "seeds", str(error)), seq) from error
+    subject.seeds = seeds
+
+
+#: Epochs of a match at most (DESIGN 5).
+MAX_EPOCHS = 1000
+
+
+def known_keys(file_keys: Iterable[VerifierKey], trusted: Iterable[VerifierKey]) -> list[VerifierKey]:
+    """Keys of the file and trusted keys, each once."""
+    return list(dict.fromkeys([*file_keys, *trusted]))
+
+
+def is_usable(key: VerifierKey) -> bool:
+    """True if the key is one that a signature can be checked with."""
+    try:
+        keys.load_public_key(key.public_key)
+    except keys.BadKey:
+        return False
+    return True

@@ -1,0 +1,139 @@
+"""The report of a verification, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from sixledger.v1 import replay_service_pb2 as pb
+
+_STYLES = {pb.VERDICT_VALID: "good", pb.VERDICT_INCOMPLETE: "unsure"}
+
+
+def verdict_name(verdict: pb.Verdict.ValueType) -> str:
+    """The verdict as DESIGN 7 spells it."""
+    return pb.Verdict.Name(verdict).removeprefix("VERDICT_")
+
+
+def verdict_style(report: pb.VerifyReport) -> str:
+    """Green, yellow or red."""
+    if report.verdict == pb.VERDICT_VALID and not report.signer_authenticated:
+        return "unsure"
+    return _STYLES.get(report.verdict, "bad")
+
+
+def headline(report: pb.VerifyReport, path: str) -> Text:
+    """The verdict and the file, in one line."""
+    style = verdict_style(report)
+    line = Text.assemble((f" {verdict_name(report.verdict)} ", f"{style} reverse"), " ", (path, "heading"))
+    if report.verdict == pb.VERDICT_VALID and not report.signer_authenticated:
+        line.append("  signer unauthenticated", "unsure")
+    return line
+
+
+def report(report: pb.VerifyReport, path: str) -> RenderableType:
+    """The whole report: the verdict first, then what is wrong, then what was and was not checked."""
+    lines: list[RenderableType] = [headline(report, path), Text()]
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="faint", no_wrap=True)
+    facts.add_column()
+    if report.summary:
+        facts.add_row("", Text(report.summary))
+    if report.HasField("finding"):
+        _finding(facts, report.finding)
+    if report.HasField("last_good"):
+        facts.add_row("last good record", _last_good(report.last_good))
+    if report.match_id:
+        facts.add_row("match", Text(report.match_id.hex()))
+    if report.HasField("ruleset"):
+        facts.add_row("rules", Text(f"{report.ruleset.id}@{report.ruleset.version}"))
+    facts.add_row("records", Text(f"{report.record_count:,}"))
+    facts.add_row("signer", _signer(report))
+    if report.fairness:
+        facts.add_row("deal", Text(report.fairness))
+    if report.winners:
+        facts.add_row("winner" if len(report.winners) == 1 else "winners", Text(seats(report.winners)))
+    for index, item in enumerate(report.unchecked):
+        facts.add_row("not checked" if index == 0 else "", Text(item, "unsure"))
+    lines.append(Padding(facts, (0, 0, 0, 1)))
+    return Group(*lines)
+
+
+def seats(numbers: Sequence[int]) -> str:
+    """Seats in words."""
+    return ("seat " if len(numbers) == 1 else "seats ") + ", ".join(map(str, numbers))
+
+
+def document(report: pb.VerifyReport, path: str, status: int) -> dict[str, Any]:
+    """The report as JSON: identifiers and hashes in hexadecimal, absent parts as null."""
+    finding = report.finding if report.HasField("finding") else None
+    good = report.last_good if report.HasField("last_good") else None
+    return {
+        "file": path,
+        "verdict": verdict_name(report.verdict),
+        "exit_status": status,
+        "summary": report.summary,
+        "match_id": report.match_id.hex() or None,
+        "ruleset": {"id": report.ruleset.id, "version": report.ruleset.version}
+        if report.HasField("ruleset")
+        else None,
+        "record_count": report.record_count,
+        "signer_authenticated": report.signer_authenticated,
+        "fairness": report.fairness,
+        "winners": list(report.winners),
+        "unchecked": list(report.unchecked),
+        "finding": _finding_document(finding) if finding is not None else None,
+        "last_good": {"seq": good.seq, "hash": good.hash.hex(), "head": good.head or None} if good else None,
+    }
+
+
+# -- parts ---------------------------------------------------------------------------------------
+
+
+def _finding(facts: Table, finding: pb.Finding) -> None:
+    where = Text(f"record {finding.seq}" if finding.HasField("seq") else "the file", "bad")
+    where.append(f", line {finding.line}" if finding.line else "", "default")
+    where.append(f", by seat {finding.seat}" if finding.HasField("seat") else "", "default")
+    facts.add_row("first wrong place", where)
+    facts.add_row("found by", Text(f"layer {finding.layer}"))
+    facts.add_row("what is wrong", Text(finding.message))
+    if finding.request_id:
+        facts.add_row("request", Text(finding.request_id.hex()))
+    for difference in finding.differences:
+        facts.add_row("field", Text(difference.path, "heading"))
+        facts.add_row("  recorded", Text(difference.recorded, "bad"))
+        facts.add_row("  expected", Text(difference.expected, "good"))
+    if finding.position_json:
+        facts.add_row("position before", Text("is known; --json shows it", "faint"))
+
+
+def _last_good(good: pb.LastGood) -> Text:
+    line = Text(f"{good.seq}")
+    if good.head:
+        line.append(", vouched for by a signed head", "good")
+    return line.append(f"\nhash {good.hash.hex()}", "faint")
+
+
+def _signer(report: pb.VerifyReport) -> Text:
+    if report.signer_authenticated:
+        return Text("the last head is signed by a trusted key", "good")
+    return Text("unauthenticated: no trusted key vouches for the last head (see --key)", "unsure")
+
+
+def _finding_document(finding: pb.Finding) -> dict[str, Any]:
+    return {
+        "seq": finding.seq if finding.HasField("seq") else None,
+        "line": finding.line or None,
+        "layer": finding.layer,
+        "seat": finding.seat if finding.HasField("seat") else None,
+        "request_id": finding.request_id.hex() or None,
+        "message": finding.message,
+        "differences": [
+            {"path": each.path, "recorded": each.recorded, "expected": each.expected} for each in finding.differences
+        ],
+        "position": finding.position_json or None,
+    }

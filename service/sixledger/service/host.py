@@ -1,0 +1,333 @@
+"""The match host: opens matches, takes acts, and makes their records durable.
+
+Any replica may host any match: what is cached here is folded from the store, and appended to it by
+compare-and-set. Whoever loses reads on and decides again. Deciding works on a copy of the match, which
+takes its place only after the commit; so a lost race, a failed append or an exception leaves no trace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from sixledger.engine.errors import EngineError, IllegalCommand
+from sixledger.engine.registry import Registry, installed
+from sixledger.engine.schema import Malformed
+from sixledger.ledger.author import Author
+from sixledger.ledger.faults import Refused
+from sixledger.ledger.heads import HeadSigner
+from sixledger.ledger.match import Match
+from sixledger.service.cache import MatchCache
+from sixledger.service.errors import (
+    ServiceError,
+    illegal,
+    ledger_broken,
+    malformed,
+    request_id_reused,
+    translate,
+    unavailable,
+    unknown_match,
+)
+from sixledger.service.hosted import Hosted
+from sixledger.service.hub import Hub
+from sixledger.service.idempotency import (
+    create_request_id,
+    created_match_id,
+    is_same_act,
+    is_same_creation,
+)
+from sixledger.service.logs import Log
+from sixledger.service.store import Appended, Entry, MatchRow, RequestTaken, Store
+from sixledger.v1 import engine_service_pb2, error_pb2, game_pb2, match_service_pb2, record_pb2
+
+#: Records read from the store at a time.
+PAGE = 200
+#: How often a lost race is run again before the caller is asked to come back.
+ATTEMPTS = 16
+
+_TABLE = record_pb2.CAUSE_KIND_TABLE
+
+
+def wall_clock() -> int:
+    """Microseconds since 1970-01-01 UTC."""
+    return time.time_ns() // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A record of a match, made now or found again, and the match that holds it."""
+
+    hosted: Hosted
+    #: Number of the record.
+    seq: int
+    #: Whole: with all its openings.
+    record: record_pb2.Record = field(repr=False)
+    #: Time of the record in microseconds.
+    time_us: int
+
+
+class MatchHost:
+    """Hosts the matches of one store."""
+
+    def __init__(
+        self,
+        store: Store,
+        signer: HeadSigner,
+        *,
+        clock: Callable[[], int] = wall_clock,
+        root_secret: Callable[[], bytes] = lambda: secrets.token_bytes(32),
+        cached_matches: int = 1024,
+        registry: Registry | None = None,
+    ) -> None:
+        """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` 32 fresh random bytes for a match."""
+        self.store = store
+        self.signer = signer
+        self.clock = clock
+        self.hub = Hub()
+        self.registry = registry or installed()
+        self._root_secret = root_secret
+        self._cache = MatchCache(cached_matches, self.hub.watched)
+        self._log = Log("host")
+
+    # -- finding matches -------------------------------------------------------------------------
+
+    async def hosted(self, match_id: bytes) -> Hosted:
+        """The match as far as it is known here. Raises UNKNOWN_MATCH or LEDGER_BROKEN."""
+        hosted = self._cache.peek(match_id)
+        return hosted if hosted is not None else await self._cache.get(match_id, lambda: self._load(match_id))
+
+    async def fresh(self, match_id: bytes, max_age_s: float = 0) -> Hosted:
+        """The match with every record of the store, looked up at most `max_age_s` ago."""
+        hosted = await self.hosted(match_id)
+        now = asyncio.get_running_loop().time()
+        if max_age_s and now - hosted.checked_at < max_age_s:
+            return hosted
+        if hosted.match.over and hosted.checked_at:
+            return hosted  # nothing can follow
+        async with hosted.lock:
+            await self._catch_up(hosted)
+        return hosted
+
+    async def _load(self, match_id: bytes) -> Hosted:
+        row = await self.store.match(match_id)
+        if row is None:
+            raise unknown_match(match_id)
+        first = await self.store.records(match_id, 0, 1)
+        if not first:
+            raise ledger_broken(match_id, "it has no records")
+        hosted = Hosted.load(row, first[0])
+        await self._catch_up(hosted)
+        return hosted
+
+    async def _catch_up(self, hosted: Hosted) -> bool:
+        """Fold what the store has and `hosted` lacks; its lock is held. True if there was anything."""
+        grew = False
+        while True:
+            page = await self.store.records(hosted.match.match_id, hosted.match.seq + 1, PAGE)
+            for start in range(0, len(page), 32):
+                if start:
+                    await asyncio.sleep(0)  # a long ledger must not hold up everybody else
+                try:
+                    hosted.fold(page[start : start + 32])
+                except ServiceError:
+                    self._cache.drop(hosted.match.match_id)
+                    raise
+            grew = grew or bool(page)
+            if len(page) < PAGE:
+                break
+        hosted.checked_at = asyncio.get_running_loop().time()
+        if grew:
+            self.hub.hint(hosted.match.match_id)
+        return grew
+
+    # -- opening ---------------------------------------------------------------------------------
+
+    async def create(self, request: match_service_pb2.CreateMatchRequest) -> Posted:
+        """Open the match that `request` asks for, or find it if the same request has opened it before."""
+        if request.secret and len(request.secret) != 32:
+            raise malformed("secret", "must be 32 bytes, or absent")
+        if request.mode not in record_pb2.ContributionMode.values():
+            raise malformed("mode", "is not a mode of this release")
+        secret = request.secret or secrets.token_bytes(32)
+        match_id = created_match_id(secret)
+        if request.secret and (found := await self._created_before(match_id, request)):
+            return found
+        try:
+            game = self.registry.latest(request.game)
+            options = game.schema.options.unpack(request.options)
+            root_secret = self._root_secret()
+            author, match, record = Author.open(
+                game,
+                request.seats,
+                options,
+                root_secret=root_secret,
+                match_id=match_id,
+                request_id=create_request_id(secret),
+                time_us=self.clock(),
+                mode=request.mode,
+            )
+        except (EngineError, Malformed, Refused) as error:
+            raise _translated(error, "options") from error
+        row = MatchRow(match_id, game.id, len(match.seats), match.time_us, root_secret, match.status, 0)
+        first = Entry(match_id, 0, record.SerializeToString(), _TABLE, 0, create_request_id(secret))
+        if not await self.store.create(row, first):
+            found = await self._created_before(match_id, request)
+            if found is None:
+                raise unavailable("the match was created at the same time; try again")
+            return found
+        hosted = Hosted(row, author, match, record)
+        self._cache.put(hosted)
+        self._log.info("match_created", match=match_id.hex(), game=game.id, seats=len(match.seats))
+        return Posted(hosted, 0, record, match.time_us)
+
+    async def _created_before(
+        self, match_id: bytes, request: match_service_pb2.CreateMatchRequest
+    ) -> Posted | None:
+        try:
+            hosted = await self.hosted(match_id)
+        except ServiceError as error:
+            if error.reason == error_pb2.REASON_UNKNOWN_MATCH:
+                return None
+            raise
+        try:
+            same = is_same_creation(request, hosted.match.opened, hosted.match.game)
+        except (EngineError, Malformed) as error:
+            raise request_id_reused() from error
+        if not same:
+            raise request_id_reused()
+        return await self.posted(hosted, 0)
+
+    # -- acting ----------------------------------------------------------------------------------
+
+    async def act(
+        self, match_id: bytes, action: engine_service_pb2.Action, *, display_name: str | None = None
+    ) -> Posted:
+        """Make the record of `action`, durably, or find the one that the same act has made before.
+
+        The caller has checked the token. Raises ServiceError: REQUEST_ID_REUSED, BAD_SIGNATURE,
+        STALE_DECISION, ILLEGAL_COMMAND, …
+        """
+        hosted = await self.hosted(match_id)
+        async with hosted.lock:
+            for _ in range(ATTEMPTS):
+                try:
+                    after, record = hosted.author.act(hosted.match, action)
+                except (EngineError, Refused) as error:
+                    # The request id goes before everything else that may be wrong, and what was decided
+                    # on may be old: another replica can have gone on.
+                    if found := await self._made_before(hosted, action):
+                        return found
+                    if await self._catch_up(hosted):
+                        continue
+                    raise self._refusal(hosted, action, error) from error
+                result = await self._append(hosted, action, after, record, display_name)
+                if isinstance(result, Appended):
+                    before, hosted_match = hosted.match, after
+                    hosted.advance(hosted_match, record)
+                    self.hub.hint(match_id)
+                    if before.status != after.status:
+                        self._log_status(after)
+                    return Posted(hosted, after.seq, record, after.time_us)
+                if isinstance(result, RequestTaken):
+                    return await self._repetition(hosted, action, result.seq)
+                await self._catch_up(hosted)
+        raise unavailable("others acted in this match all the time; try again")
+
+    async def _append(
+        self,
+        hosted: Hosted,
+        action: engine_service_pb2.Action,
+        after: Match,
+        record: record_pb2.Record,
+        display_name: str | None,
+    ) -> Any:
+        before, cause = hosted.match, action.cause
+        status, joined = after.status, None
+        if before.state is None:
+            joined = sum(seat.joined for seat in after.seats)
+            if joined == sum(seat.joined for seat in before.seats):
+                joined = None
+        entry = Entry(
+            before.match_id,
+            after.seq,
+            record.SerializeToString(),
+            cause.kind,
+            cause.seat,
+            cause.request_id,
+            None if status == before.status else status,
+            joined,
+            display_name,
+        )
+        try:
+            return await self.store.append(entry)
+        except asyncio.CancelledError:
+            # The caller left; the record may still become durable. Those who follow look for it.
+            self.hub.hint(before.match_id)
+            raise
+
+    async def _made_before(self, hosted: Hosted, action: engine_service_pb2.Action) -> Posted | None:
+        cause = action.cause
+        if len(cause.request_id) != 16:
+            return None
+        seq = await self.store.find_request(hosted.match.match_id, cause.kind, cause.seat, cause.request_id)
+        return None if seq is None else await self._repetition(hosted, action, seq)
+
+    async def _repetition(self, hosted: Hosted, action: engine_service_pb2.Action, seq: int) -> Posted:
+        """The record that the same act made before. Raises REQUEST_ID_REUSED if it was another one."""
+        if seq > hosted.match.seq:
+            await self._catch_up(hosted)
+        found = await self.posted(hosted, seq)
+        if not is_same_act(action, found.record, hosted.match.game):
+            raise request_id_reused()
+        return found
+
+    def _refusal(self, hosted: Hosted, action: engine_service_pb2.Action, error: Exception) -> ServiceError:
+        if not isinstance(error, IllegalCommand):
+            return _translated(error, "")
+        match = hosted.match
+        detail = error_pb2.IllegalCommandDetail(rule=error.rule)
+        detail.command.CopyFrom(game_pb2.Command.FromString(action.command))
+        if match.state is not None:
+            detail.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, action.cause.seat)))
+        return illegal(error, detail)
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    async def posted(self, hosted: Hosted, seq: int) -> Posted:
+        """Record `seq` of a match, which exists."""
+        (record,) = await self.records(hosted, seq, seq + 1)
+        return Posted(hosted, seq, record, record_pb2.Body.FromString(record.body).time_us)
+
+    async def records(self, hosted: Hosted, first: int, end: int) -> list[record_pb2.Record]:
+        """The whole records `first` to `end` − 1, which exist. They are shared: do not change them."""
+        kept = hosted.kept(first, end)
+        if kept is not None:
+            return kept
+        stored: list[bytes] = []
+        while first + len(stored) < end:
+            page = await self.store.records(hosted.match.match_id, first + len(stored), min(PAGE, end - first - len(stored)))
+            if not page:
+                raise ledger_broken(hosted.match.match_id, f"record {first + len(stored)} is missing")
+            stored += page
+        return [record_pb2.Record.FromString(data) for data in stored]
+
+    def head(self, hosted: Hosted, posted: Posted | None = None) -> str:
+        """Signed head of `posted`, by default of the last record. The same at every time."""
+        if posted is None or posted.seq == hosted.match.seq:
+            return hosted.head(self.signer)
+        return self.signer.sign(hosted.match.match_id, posted.seq + 1, posted.record.hash, posted.time_us)
+
+    def _log_status(self, match: Match) -> None:
+        name = match_service_pb2.MatchStatus.Name(match.status).removeprefix("MATCH_STATUS_").lower()
+        self._log.info(f"match_{name}", match=match.match_id.hex(), records=match.seq + 1)
+
+
+def _translated(error: Exception, field: str) -> ServiceError:
+    found = translate(error, field)
+    if found is None:
+        raise error
+    return found

@@ -1,0 +1,119 @@
+"""One match as this process holds it: where it stands, and its newest records.
+
+Everything here follows from the stored ledger, so it can be dropped and read again at any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from google.protobuf.message import DecodeError
+from sixledger.ledger.author import Author
+from sixledger.ledger.faults import LedgerFault
+from sixledger.ledger.heads import HeadSigner
+from sixledger.ledger.match import Match, begin
+from sixledger.service.errors import ledger_broken
+from sixledger.service.store import MatchRow
+from sixledger.v1 import record_pb2
+
+#: Newest records that are kept beyond the current epoch.
+KEPT_RECORDS = 64
+
+
+class Hosted:
+    """A match of this process. Acts and catching up happen under `lock`; reading needs none."""
+
+    __slots__ = ("_base", "_head", "_marks", "_recent", "author", "checked_at", "lock", "match", "row", "__weakref__")
+
+    def __init__(self, row: MatchRow, author: Author, match: Match, first: record_pb2.Record) -> None:
+        """`match` stands after record 0, which is `first`."""
+        self.row = row
+        self.author = author
+        self.match = match
+        self.lock = asyncio.Lock()
+        #: When the store was last asked for newer records, by the loop's clock.
+        self.checked_at = 0.0
+        self._recent = [first]
+        self._base = 0
+        #: Records that revealed epochs, as (number, highest epoch revealed by then), ascending.
+        self._marks: list[tuple[int, int]] = []
+        self._head: tuple[int, str] = (-1, "")
+
+    @classmethod
+    def load(cls, row: MatchRow, first: bytes) -> Hosted:
+        """The match after its stored record 0. Raises LEDGER_BROKEN."""
+        try:
+            record = record_pb2.Record.FromString(first)
+            match = begin(record)
+            author = Author(row.root_secret, row.match_id, match.opened.epochs)
+            if author.seeds.commitment != match.opened.commitment:
+                raise ledger_broken(row.match_id, "record 0 does not commit to the seeds of the match")
+            match.apply(record, check_signatures=False)
+        except LedgerFault as fault:
+            raise ledger_broken(row.match_id, f"record 0: {fault.message}") from fault
+        except DecodeError as error:
+            raise ledger_broken(row.match_id, "record 0 cannot be read") from error
+        return cls(row, author, match, record)
+
+    # -- going on --------------------------------------------------------------------------------
+
+    def advance(self, match: Match, record: record_pb2.Record) -> None:
+        """Stand after `record`, which is durable, where the match is `match`."""
+        revealed_before = self.match.revealed
+        self.match = match
+        self._recent.append(record)
+        if match.revealed > revealed_before:
+            start = self._marks[-1][0] if self._marks else 0
+            self._marks.append((match.seq, match.revealed))
+            self._trim(start)
+
+    def fold(self, stored: Iterable[bytes]) -> None:
+        """Take the next stored records. Raises LEDGER_BROKEN and then stands where it stood."""
+        for data in stored:
+            after = self.match.copy()
+            after.seeds = after.seeds.copy()
+            try:
+                record = record_pb2.Record.FromString(data)
+                after.apply(record, check_signatures=False)
+            except LedgerFault as fault:
+                raise ledger_broken(self.match.match_id, f"record {self.match.seq + 1}: {fault.message}") from fault
+            except DecodeError as error:
+                message = f"record {self.match.seq + 1} cannot be read"
+                raise ledger_broken(self.match.match_id, message) from error
+            self.advance(after, record)
+
+    def _trim(self, start: int) -> None:
+        """Forget records before the epoch that just ended, but for the newest few."""
+        drop = min(start, self.match.seq + 1 - KEPT_RECORDS) - self._base
+        if drop > 0:
+            del self._recent[:drop]
+            self._base += drop
+
+    # -- reading ---------------------------------------------------------------------------------
+
+    def kept(self, first: int, end: int) -> list[record_pb2.Record] | None:
+        """The whole records `first` to `end` − 1, or None if they are not all at hand."""
+        if first < self._base:
+            return None
+        return self._recent[first - self._base : end - self._base]
+
+    def revealed_at(self, seq: int) -> int:
+        """The highest epoch that was revealed by record `seq` or before."""
+        index = bisect_right(self._marks, (seq, 1 << 32))
+        return self._marks[index - 1][1] if index else 0
+
+    def sealed_since(self, seq: int) -> int:
+        """The oldest record with a seal that was still shut just before record `seq` by the reveals then known."""
+        index = bisect_right(self._marks, (seq - 1, 1 << 32))
+        return self._marks[index - 1][0] if index else 0
+
+    def head(self, signer: HeadSigner) -> str:
+        """Signed head of the last record, signed once."""
+        match = self.match
+        seq, note = self._head
+        if seq != match.seq:
+            note = signer.sign(match.match_id, match.seq + 1, match.hash, match.time_us)
+            self._head = (match.seq, note)
+        return note

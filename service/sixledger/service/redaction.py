@@ -1,0 +1,31 @@
+"""What a viewer gets of a record: a deterministic function of the ledger and the viewer (RULES 0.6).
+
+A viewer is a seat, or None for a spectator.
+"""
+
+from __future__ import annotations
+
+from sixledger.ledger.records import late_openings, redact
+from sixledger.service.host import MatchHost
+from sixledger.service.hosted import Hosted
+from sixledger.v1 import record_pb2
+
+
+async def record_for(
+    host: MatchHost, hosted: Hosted, seq: int, record: record_pb2.Record, viewer: int | None
+) -> tuple[record_pb2.Record, list[record_pb2.LateOpenings]]:
+    """Record `seq` with the openings that `viewer` may have at it, and the older openings that it frees.
+
+    `record` is whole. A record that reveals an epoch opens every seal of that epoch, also in the records
+    before it; those come as late openings, in the same reply.
+    """
+    before, after = hosted.revealed_at(seq - 1), hosted.revealed_at(seq)
+    shown = redact(record, viewer, after)
+    if after == before:
+        return shown, []
+    first = hosted.sealed_since(seq)
+    late = []
+    for number, earlier in enumerate(await host.records(hosted, first, seq), first):
+        if openings := late_openings(earlier, viewer, before, after):
+            late.append(record_pb2.LateOpenings(seq=number, openings=openings))
+    return shown, late

@@ -1,0 +1,50 @@
+"""The baseline of the unary benchmark: a service that answers at once, on the same server.
+
+It takes and gives the messages of SubmitCommand; a request says in `decision` how many bytes the reply is to
+have, so that messages of the same size go both ways.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+from functools import cache
+from typing import Any
+
+import grpc
+from sixledger.v1 import match_service_pb2, record_pb2
+
+_SERVICE = "sixledger.bench.Echo"
+#: The methods: an echo, and the CPU time of the server's process in seconds (a big-endian double).
+ECHO, USAGE = f"/{_SERVICE}/Echo", f"/{_SERVICE}/Usage"
+
+
+@cache
+def _reply(size: int) -> match_service_pb2.SubmitCommandResponse:
+    """A reply of `size` bytes, or a few more."""
+    head, hash_ = "h" * min(250, size // 3), bytes(32)
+    body = bytes(max(size - len(head) - len(hash_) - 12, 0))
+    return match_service_pb2.SubmitCommandResponse(record=record_pb2.Record(body=body, hash=hash_), head=head)
+
+
+async def _echo(
+    request: match_service_pb2.SubmitCommandRequest, context: Any
+) -> match_service_pb2.SubmitCommandResponse:
+    return _reply(request.decision)
+
+
+async def _usage(request: bytes, context: Any) -> bytes:
+    return struct.pack("!d", time.process_time())
+
+
+def handler() -> Any:
+    """The service, to be added to a server."""
+    methods = {
+        "Echo": grpc.unary_unary_rpc_method_handler(
+            _echo,
+            request_deserializer=match_service_pb2.SubmitCommandRequest.FromString,
+            response_serializer=match_service_pb2.SubmitCommandResponse.SerializeToString,
+        ),
+        "Usage": grpc.unary_unary_rpc_method_handler(_usage),
+    }
+    return grpc.method_handlers_generic_handler(_SERVICE, methods)
