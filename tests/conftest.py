@@ -10,8 +10,8 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-_COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("stable", max_examples=5, derandomize=True, database=None, **_COMMON)
-settings.register_profile("quick", max_examples=1, derandomize=True, database=None, **_COMMON)
-settings.register_profile("wide", max_examples=100, **_COMMON)
+_COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("stable", _COMMON, max_examples=5, derandomize=True, database=None)
+settings.register_profile("quick", _COMMON, max_examples=1, derandomize=True, database=None)
+settings.register_profile("wide", _COMMON, max_examples=100)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stable"))

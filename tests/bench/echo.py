@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 import grpc
-from sixledger.v1 import match_service_pb2, record_pb2
+from sixledger.v1 import match_service_pb2 as pb
+from sixledger.v1 import record_pb2
 
 _SERVICE = "sixledger.bench.Echo"
 #: The methods: an echo, and the CPU time of the server's process in seconds (a big-endian double).
@@ -20,17 +21,15 @@ ECHO, USAGE = f"/{_SERVICE}/Echo", f"/{_SERVICE}/Usage"
 
 
 @cache
-def _reply(size: int) -> match_service_pb2.SubmitCommandResponse:
+def _reply(size: int) -> pb.SubmitCommandResponse:
     """A reply of `size` bytes, or a few more."""
     head, hash_ = "h" * min(250, size // 3), bytes(32)
     body = bytes(max(size - len(head) - len(hash_) - 12, 0))
-    return match_service_pb2.SubmitCommandResponse(record=record_pb2.Record(body=body, hash=hash_), head=head)
+    return pb.SubmitCommandResponse(record=record_pb2.Record(body=body, hash=hash_), head=head)
 
 
-async def _echo(
-    request: match_service_pb2.SubmitCommandRequest, context: Any
-) -> match_service_pb2.SubmitCommandResponse:
-    return _reply(request.decision)
+async def _echo(request: bytes, context: Any) -> bytes:
+    return _reply(pb.SubmitCommandRequest.FromString(request).decision).SerializeToString()
 
 
 async def _usage(request: bytes, context: Any) -> bytes:
@@ -38,13 +37,9 @@ async def _usage(request: bytes, context: Any) -> bytes:
 
 
 def handler() -> Any:
-    """The service, to be added to a server."""
+    """The service, to be added to a server. Messages are read and written in the handler, as the product does."""
     methods = {
-        "Echo": grpc.unary_unary_rpc_method_handler(
-            _echo,
-            request_deserializer=match_service_pb2.SubmitCommandRequest.FromString,
-            response_serializer=match_service_pb2.SubmitCommandResponse.SerializeToString,
-        ),
+        "Echo": grpc.unary_unary_rpc_method_handler(_echo),
         "Usage": grpc.unary_unary_rpc_method_handler(_usage),
     }
     return grpc.method_handlers_generic_handler(_SERVICE, methods)

@@ -79,9 +79,8 @@ def plain(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table for a terminal."""
     lines = [header, *rows]
     widths = [max(len(line[at]) for line in lines) for at in range(len(header))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("  ".join(cells).rstrip() for cells in padded)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

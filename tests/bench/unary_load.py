@@ -19,6 +19,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import grpc
@@ -29,10 +30,17 @@ from sixledger.v1 import game_pb2, match_service_pb2, record_pb2
 _SEATS = 2
 _CARDS = 10
 _CHANNELS = 4
-_SELECT = [
-    game_pb2.Command(nimmt=pb.Command(select_card=pb.SelectCard(card=c))).SerializeToString() for c in range(105)
-]
-_TAKE = [game_pb2.Command(nimmt=pb.Command(take_row=pb.TakeRow(row=row))).SerializeToString() for row in range(4)]
+
+#: What a worker does: its number, when to stop, where to note how long each call took. False if it ran out of work.
+Work = Callable[[int, float, list[float]], Awaitable[bool]]
+
+
+def _command(command: pb.Command) -> bytes:
+    return game_pb2.Command(nimmt=command).SerializeToString()
+
+
+_SELECT = [_command(pb.Command(select_card=pb.SelectCard(card=card))) for card in range(105)]
+_TAKE = [_command(pb.Command(take_row=pb.TakeRow(row=row))) for row in range(4)]
 
 
 @dataclass(slots=True)
@@ -125,7 +133,7 @@ class Load:
         await asyncio.gather(*(worker(number) for number in range(workers)))
         return ready
 
-    async def play(self, number: int, ready: deque[Prepared], deadline: float, waits: list[float]) -> bool:
+    async def play(self, ready: deque[Prepared], number: int, deadline: float, waits: list[float]) -> bool:
         """Worker `number`: play prepared matches until the deadline. False if there were too few."""
         submit = self.stub(number, "/sixledger.v1.MatchService/SubmitCommand")
         while time.perf_counter() < deadline:
@@ -164,7 +172,7 @@ class Load:
                 await send(chooser, random.choice(_TAKE))
                 match.decision += 1
 
-    async def echo(self, number: int, request: bytes, deadline: float, waits: list[float]) -> bool:
+    async def echo(self, request: bytes, number: int, deadline: float, waits: list[float]) -> bool:
         """Worker `number`: call the echo until the deadline."""
         stub, clock = self.stub(number, ECHO), time.perf_counter
         while (begun := clock()) < deadline:
@@ -172,9 +180,7 @@ class Load:
             waits.append(clock() - begun)
         return True
 
-    async def window(
-        self, seconds: float, workers: int, work: Callable[[int, float, list[float]], Awaitable[bool]]
-    ) -> Window:
+    async def window(self, seconds: float, workers: int, work: Work) -> Window:
         """All workers at once for so many seconds, with the CPU time of both sides."""
         waits: list[float] = []
         server, load, begun = await self._server_cpu(), time.process_time(), time.perf_counter()
@@ -207,14 +213,10 @@ async def main(address: str, rounds: int, seconds: float, workers: int) -> dict[
         for _ in range(rounds + 1):
             # A match is good for 20 commands and a few more; some to spare if this window is faster.
             ready = await load.prepare_many(workers + int(rate * seconds / (_SEATS * _CARDS) * 1.5), workers)
-            played = await load.window(
-                seconds, workers, lambda number, end, waits, r=ready: load.play(number, r, end, waits)
-            )
+            played = await load.window(seconds, workers, partial(load.play, ready))
             request_size, reply_size = (sum(sizes) // len(load.sizes) for sizes in zip(*load.sizes, strict=True))
             request = _echo_request(request_size, reply_size)
-            echoed = await load.window(
-                seconds, workers, lambda number, end, waits, r=request: load.echo(number, r, end, waits)
-            )
+            echoed = await load.window(seconds, workers, partial(load.echo, request))
             rate = played.calls / played.wall_s
             windows.append({"command": played.as_dict(), "echo": echoed.as_dict()})
         return {"request_bytes": request_size, "reply_bytes": reply_size, "windows": windows[1:]}

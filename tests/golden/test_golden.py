@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from sixledger.engine.game import Game
 from sixledger.engine.registry import installed
 from support import golden, visibility
 
@@ -25,7 +28,7 @@ def test_every_playthrough_on_disk_is_listed_and_the_other_way_round() -> None:
 
 
 @pytest.mark.parametrize("game", installed().all(), ids=lambda game: f"{game.id}@{game.version}")
-def test_every_registered_game_has_golden_playthroughs_and_their_digest(game: golden.Game) -> None:
+def test_every_registered_game_has_golden_playthroughs_and_their_digest(game: Game[Any]) -> None:
     assert [entry for entry in ENTRIES if entry.game is game]
     assert game.digest == golden.digest(game)
 

@@ -170,17 +170,14 @@ def _load(stream: BinaryIO) -> LedgerFile:
     try:
         first = next(text_lines, b"")
     except LedgerFault as fault:
-        first, cut = b"", fault
-    else:
-        cut = None
+        raise UnusableInput(f"this is no ledger: {fault.message}") from fault
     if not first.startswith(MAGIC):
-        raise UnusableInput(
-            f"this is no ledger: a ledger file begins with {MAGIC.decode()} (or is that, gzipped)"
-        ) from cut
+        raise UnusableInput(f"this is no ledger: a ledger file begins with {MAGIC.decode()} (or is that, gzipped)")
     number = 1
     try:
         ledger = _header(first)
-        for number, line in enumerate(text_lines, start=2):
+        for line in text_lines:
+            number += 1
             _take(ledger, line)
     except LedgerFault as fault:
         fault.line = fault.line or number

@@ -45,6 +45,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _enum_names(names: dict[int, str]) -> Callable[[Any], Any]:
+    return lambda value: names.get(value, value)
+
+
 @cache
 def _plan(kind: Any) -> list[tuple[str, bool, bool, Callable[[Any], Any], bool]]:
     """Per field of a message type: name, repeated, presence, conversion, and whether it holds bytes."""
@@ -56,8 +60,7 @@ def _plan(kind: Any) -> list[tuple[str, bool, bool, Callable[[Any], Any], bool]]
         if field.message_type is not None:
             convert = render
         elif field.enum_type is not None:
-            names = {value.number: value.name for value in field.enum_type.values}
-            convert = lambda value, names=names: names.get(value, value)  # noqa: E731  # a def per case is longer
+            convert = _enum_names({value.number: value.name for value in field.enum_type.values})
         elif field.type in _WIDE:
             convert = str
         elif field.type == FieldDescriptor.TYPE_BYTES:
@@ -70,7 +73,8 @@ def _plan(kind: Any) -> list[tuple[str, bool, bool, Callable[[Any], Any], bool]]
 def render(message: Message, hidden: tuple[str, ...] = ()) -> dict[str, Any]:
     """A message as a JSON value, without its fields `hidden`."""
     result: dict[str, Any] = {}
-    for name, repeated, presence, convert, is_bytes in _plan(type(message)):
+    kind: Any = type(message)
+    for name, repeated, presence, convert, is_bytes in _plan(kind):
         if name in hidden:
             continue
         value = getattr(message, name)

@@ -1,20 +1,66 @@
 """`sixledger play`: a person against bots."""
+
 from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated
-from cyclopts import Parameter
-from sixledger.cli.options import OptionList, PresetName, build, find_game
-from sixledger.cli.seating import Bot, Seed, bot_names, check_players, policy
-from sixledger.cli.terminal import out
 
-def play(game: str, *, bots: int = 3, bot: Bot = None, seed: Seed = None, preset: PresetName = None, option: OptionList = None) -> int:
-    """Play a game against bots, here or on a server."""
+from cyclopts import Parameter, validators
+from rich.console import Console
+from rich.text import Text
+from sixledger.cli.failures import INVALID, OK
+from sixledger.cli.options import OptionList, PresetName, build, find_game
+from sixledger.cli.paths import OUT_FOLDER
+from sixledger.cli.render.report import headline
+from sixledger.cli.seating import Bot, Seed, bot_names, check_players, policy
+from sixledger.cli.table_talk import Talk
+from sixledger.cli.terminal import out
+from sixledger.v1 import replay_service_pb2
+
+
+def play(
+    game: Annotated[str, Parameter(help="Game, for example nimmt.")],
+    /,
+    *,
+    bots: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=63), help="Number of bots.")] = 3,
+    bot: Bot = None,
+    server: Annotated[
+        str | None, Parameter(help="Play on a server, HOST:PORT. Default: here, without a server.")
+    ] = None,
+    name: Annotated[str, Parameter(help="Your name at the table.")] = "You",
+    seed: Seed = None,
+    preset: PresetName = None,
+    option: OptionList = None,
+    folder: Annotated[Path, Parameter("--out", help="Where the ledger is saved.")] = OUT_FOLDER,
+) -> int:
+    """Play a game against bots, here or on a server.
+
+    At the table `?` shows what can be typed, `q` leaves. The ledger of the match is saved and verified at the
+    end.
+    """
+    rules = find_game(game)
+    check_players(rules, bots + 1)
+    setup = build(rules, bots + 1, preset, option)
+    mind = policy(rules.id, bot)
+    names = [name, *bot_names(bots)]
+    console = out()
+    if server is not None:
+        from sixledger.cli.server_table import play_on_server
+
+        return play_on_server(server, rules, setup, names, mind, seed=seed, folder=folder, console=console)
+
     from sixledger.cli.local_table import LocalTable
-    from sixledger.cli.table_talk import Talk
-    chosen = find_game(game)
-    check_players(chosen, bots + 1)
-    setup = build(chosen, bots + 1, preset, option)
-    mind = policy(chosen.id, bot)
-    table = LocalTable(chosen, setup, ["You", *bot_names(bots)], {seat: mind for seat in range(1, bots + 1)}, seed=seed)
-    Talk(table, out()).play()
-    return 0
+    from sixledger.cli.saving import save_local
+
+    table = LocalTable(rules, setup, names, dict.fromkeys(range(1, bots + 1), mind), seed=seed)
+    Talk(table, console).play()
+    path, report = save_local(table.records, table.match_id, table.time_us, folder)
+    return tell_saved(console, path, report)
+
+
+def tell_saved(console: Console, path: Path, report: replay_service_pb2.VerifyReport) -> int:
+    """Say where the ledger is and what the verifier found; the exit status."""
+    console.print()
+    console.print(Text.assemble("The ledger of this match: ", headline(report, str(path))), soft_wrap=True)
+    console.print(Text(f"sixledger verify {path}", "command"), soft_wrap=True)
+    return OK if report.verdict == replay_service_pb2.VERDICT_VALID else INVALID

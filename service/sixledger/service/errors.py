@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from google.protobuf.message import Message
-from sixledger.annotations.v1 import error_pb2 as annotations
+from sixledger.annotations.v1 import error_pb2 as contracts
 from sixledger.engine.errors import EngineError, IllegalCommand, IllegalOptions, MalformedCommand, UnknownGame
 from sixledger.engine.schema import Malformed
 from sixledger.ledger.faults import (
@@ -46,7 +46,7 @@ class Contract:
 def contract(reason: Reason.ValueType) -> Contract:
     """The contract of a reason, as the schema states it."""
     value = Reason.DESCRIPTOR.values_by_number[reason]
-    stated = value.GetOptions().Extensions[annotations.error]
+    stated = value.GetOptions().Extensions[contracts.error]
     return Contract(value.name.removeprefix("REASON_"), stated.status, stated.remedy, stated.retryable)
 
 
@@ -82,9 +82,8 @@ class ServiceError(Exception):
 
 def malformed(field: str, description: str) -> ServiceError:
     """A field cannot be read or breaks a limit."""
-    return ServiceError(
-        error_pb2.REASON_MALFORMED, f"{field}: {description}" if field else description, violations=[(field, description)]
-    )
+    message = f"{field}: {description}" if field else description
+    return ServiceError(error_pb2.REASON_MALFORMED, message, violations=[(field, description)])
 
 
 def unknown_match(match_id: bytes) -> ServiceError:
@@ -131,9 +130,7 @@ def ledger_broken(match_id: bytes, fault: str) -> ServiceError:
 
 def illegal(error: IllegalCommand, detail: Message | None = None) -> ServiceError:
     """The rules do not allow the command now."""
-    return ServiceError(
-        error_pb2.REASON_ILLEGAL_COMMAND, str(error), metadata={"rule": error.rule}, detail=detail
-    )
+    return ServiceError(error_pb2.REASON_ILLEGAL_COMMAND, str(error), metadata={"rule": error.rule}, detail=detail)
 
 
 def translate(error: Exception, field: str = "") -> ServiceError | None:
@@ -155,7 +152,7 @@ def translate(error: Exception, field: str = "") -> ServiceError | None:
                 error_pb2.REASON_ILLEGAL_OPTIONS,
                 str(error),
                 metadata={"option": error.option},
-                violations=[(f"options.{error.option}", f"{error.message}; allowed: {error.allowed}")],
+                violations=[(_option_field(error.option), f"{error.message}; allowed: {error.allowed}")],
             )
         case UnknownGame():
             return ServiceError(error_pb2.REASON_UNKNOWN_GAME, str(error))
@@ -168,6 +165,11 @@ def translate(error: Exception, field: str = "") -> ServiceError | None:
             # Its text names files and drivers: for the operator, who finds it in the log.
             return unavailable("the store cannot do it now")
     return None
+
+
+def _option_field(option: str) -> str:
+    """The path of an option in a request; the number of players is a field of its own."""
+    return {"players": "seats", "options": "options"}.get(option, f"options.{option}")
 
 
 _REFUSALS: dict[type[Refused], Reason.ValueType] = {

@@ -12,13 +12,14 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from sixledger.engine.errors import EngineError, IllegalCommand
+from sixledger.engine.errors import EngineError, IllegalCommand, MalformedCommand
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger.author import Author
-from sixledger.ledger.faults import Refused
+from sixledger.ledger.faults import MalformedAct, Refused
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match
 from sixledger.service.cache import MatchCache
@@ -79,17 +80,17 @@ class MatchHost:
         signer: HeadSigner,
         *,
         clock: Callable[[], int] = wall_clock,
-        root_secret: Callable[[], bytes] = lambda: secrets.token_bytes(32),
+        root_secret: Callable[[], bytes] | None = None,
         cached_matches: int = 1024,
         registry: Registry | None = None,
     ) -> None:
-        """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` 32 fresh random bytes for a match."""
+        """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` (for tests) 32 random bytes for a match."""
         self.store = store
         self.signer = signer
         self.clock = clock
         self.hub = Hub()
         self.registry = registry or installed()
-        self._root_secret = root_secret
+        self._root_secret = root_secret or partial(secrets.token_bytes, 32)
         self._cache = MatchCache(cached_matches, self.hub.watched)
         self._log = Log("host")
 
@@ -171,7 +172,7 @@ class MatchHost:
                 mode=request.mode,
             )
         except (EngineError, Malformed, Refused) as error:
-            raise _translated(error, "options") from error
+            raise _translated(error, "options" if isinstance(error, Malformed) else "") from error
         row = MatchRow(match_id, game.id, len(match.seats), match.time_us, root_secret, match.status, 0)
         first = Entry(match_id, 0, record.SerializeToString(), _TABLE, 0, create_request_id(secret))
         if not await self.store.create(row, first):
@@ -184,9 +185,7 @@ class MatchHost:
         self._log.info("match_created", match=match_id.hex(), game=game.id, seats=len(match.seats))
         return Posted(hosted, 0, record, match.time_us)
 
-    async def _created_before(
-        self, match_id: bytes, request: match_service_pb2.CreateMatchRequest
-    ) -> Posted | None:
+    async def _created_before(self, match_id: bytes, request: match_service_pb2.CreateMatchRequest) -> Posted | None:
         try:
             hosted = await self.hosted(match_id)
         except ServiceError as error:
@@ -226,8 +225,8 @@ class MatchHost:
                     raise self._refusal(hosted, action, error) from error
                 result = await self._append(hosted, action, after, record, display_name)
                 if isinstance(result, Appended):
-                    before, hosted_match = hosted.match, after
-                    hosted.advance(hosted_match, record)
+                    before = hosted.match
+                    hosted.advance(after, record)
                     self.hub.hint(match_id)
                     if before.status != after.status:
                         self._log_status(after)
@@ -286,8 +285,11 @@ class MatchHost:
         return found
 
     def _refusal(self, hosted: Hosted, action: engine_service_pb2.Action, error: Exception) -> ServiceError:
+        if isinstance(error, MalformedAct):
+            # The fields of an act lie elsewhere in the requests than in an Action.
+            return malformed(error.field.removeprefix("cause.").removeprefix("join."), error.message)
         if not isinstance(error, IllegalCommand):
-            return _translated(error, "")
+            return _translated(error, "command" if isinstance(error, MalformedCommand) else "")
         match = hosted.match
         detail = error_pb2.IllegalCommandDetail(rule=error.rule)
         detail.command.CopyFrom(game_pb2.Command.FromString(action.command))
@@ -307,11 +309,12 @@ class MatchHost:
         kept = hosted.kept(first, end)
         if kept is not None:
             return kept
+        match_id = hosted.match.match_id
         stored: list[bytes] = []
-        while first + len(stored) < end:
-            page = await self.store.records(hosted.match.match_id, first + len(stored), min(PAGE, end - first - len(stored)))
+        while (start := first + len(stored)) < end:
+            page = await self.store.records(match_id, start, min(PAGE, end - start))
             if not page:
-                raise ledger_broken(hosted.match.match_id, f"record {first + len(stored)} is missing")
+                raise ledger_broken(match_id, f"record {start} is missing")
             stored += page
         return [record_pb2.Record.FromString(data) for data in stored]
 

@@ -25,7 +25,7 @@ KEPT_RECORDS = 64
 class Hosted:
     """A match of this process. Acts and catching up happen under `lock`; reading needs none."""
 
-    __slots__ = ("_base", "_head", "_marks", "_recent", "author", "checked_at", "lock", "match", "row", "__weakref__")
+    __slots__ = ("__weakref__", "_base", "_head", "_marks", "_recent", "author", "checked_at", "lock", "match", "row")
 
     def __init__(self, row: MatchRow, author: Author, match: Match, first: record_pb2.Record) -> None:
         """`match` stands after record 0, which is `first`."""

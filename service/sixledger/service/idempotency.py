@@ -1,8 +1,8 @@
 r"""What makes an act the same act: request ids, and comparing an act with its record.
 
-    join:   request id = first 16 bytes of SHA-256("sixledger/join/1\n" || match || secret)
-    create: match id   = first 16 bytes of SHA-256("sixledger/match/1\n" || secret)
-            request id = first 16 bytes of SHA-256("sixledger/create/1\n" || secret)
+join:   request id = first 16 bytes of SHA-256("sixledger/join/1\n" || match || secret)
+create: match id   = first 16 bytes of SHA-256("sixledger/match/1\n" || secret)
+request id = first 16 bytes of SHA-256("sixledger/create/1\n" || secret)
 """
 
 from __future__ import annotations

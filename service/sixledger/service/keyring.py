@@ -10,6 +10,7 @@ import binascii
 import json
 import os
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,7 +58,8 @@ class Keyring:
 
     def save(self, path: Path) -> None:
         """Write a new file, durably, for its owner alone. Raises FileExistsError if there is one."""
-        encoded = {name: base64.b64encode(key).decode() for name, key in (("head_key", self.head_key), ("token_key", self.token_key))}
+        keys = {"head_key": self.head_key, "token_key": self.token_key}
+        encoded = {name: base64.b64encode(key).decode() for name, key in keys.items()}
         text = json.dumps({"format": _FORMAT, **encoded}, indent=1) + "\n"
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Written beside it and linked into place, so that no other process ever reads half a file.
@@ -82,8 +84,6 @@ class Keyring:
     def load_or_create(cls, path: Path) -> Keyring:
         """The keys in the file, made if there is none. Raises KeyFileError or OSError."""
         if not path.exists():
-            try:
+            with suppress(FileExistsError):  # another process was faster: its keys are ours
                 cls.generate().save(path)
-            except FileExistsError:
-                pass  # another process was faster: its keys are ours
         return cls.load(path)

@@ -75,4 +75,7 @@ class Log:
 
 def places(trace: TracebackType | None) -> list[str]:
     """Where an exception came from: file, line and function, innermost last, without source or values."""
-    return [f"{frame.filename.rsplit('sixledger/', 1)[-1]}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)[-12:]]
+    return [
+        f"{frame.filename.rsplit('sixledger/', 1)[-1]}:{frame.lineno} {frame.name}"
+        for frame in traceback.extract_tb(trace)[-12:]
+    ]

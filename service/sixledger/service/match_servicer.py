@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator
 
+from sixledger.ledger.records import redact
 from sixledger.service.errors import malformed
 from sixledger.service.export import export
 from sixledger.service.host import MatchHost, Posted
@@ -14,7 +15,6 @@ from sixledger.service.redaction import record_for
 from sixledger.service.store import Cursor
 from sixledger.service.tokens import TokenMint
 from sixledger.service.watch import WatchTiming, watch
-from sixledger.ledger.records import redact
 from sixledger.v1 import engine_service_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
 
@@ -97,9 +97,7 @@ class MatchServicer:
         action.command = request.command
         posted = await self._host.act(request.act.match_id, action)
         record, late = await self._shown(posted, seat)
-        return pb.SubmitCommandResponse(
-            record=record, late_openings=late, head=self._host.head(posted.hosted, posted)
-        )
+        return pb.SubmitCommandResponse(record=record, late_openings=late, head=self._host.head(posted.hosted, posted))
 
     async def ResignMatch(self, request: pb.ResignMatchRequest) -> pb.ResignMatchResponse:  # noqa: N802
         """Resign."""

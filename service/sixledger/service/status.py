@@ -27,9 +27,7 @@ def rich_status(error: ServiceError) -> Any:
     """The `grpc.Status` of an error: message, ErrorInfo, and what else its reason has."""
     contract = error.contract
     message = error.message[:1_000]
-    details: list[Message] = [
-        error_details_pb2.ErrorInfo(reason=contract.name, domain=DOMAIN, metadata=error.metadata)
-    ]
+    details: list[Message] = [error_details_pb2.ErrorInfo(reason=contract.name, domain=DOMAIN, metadata=error.metadata)]
     if error.violations:
         details.append(
             error_details_pb2.BadRequest(

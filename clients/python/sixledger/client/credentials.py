@@ -131,7 +131,9 @@ class Credentials:
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             # Not chained: a JSON error quotes the document.
-            raise BadCredentials(f"{path} holds no credentials that this build can read ({type(error).__name__})") from None
+            raise BadCredentials(
+                f"{path} holds no credentials that this build can read ({type(error).__name__})"
+            ) from None
 
 
 def _text(data: bytes) -> str:

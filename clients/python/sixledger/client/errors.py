@@ -20,6 +20,7 @@ ClientError
  │    ├── InternalError              INTERNAL
  │    └── Unimplemented              UNIMPLEMENTED
  ├── TransportError               no answer of the service: `code` is the gRPC status
+ ├── Closed                       the client or the table was closed
  ├── UnknownRuleset               this build cannot follow the rules of the match
  ├── BadCredentials               a credentials file cannot be used
  ├── BadTrustStore                a file of pinned keys cannot be used
@@ -46,7 +47,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sixledger.annotations.v1 import error_pb2 as annotations
+from sixledger.annotations.v1 import error_pb2 as error_annotations
 from sixledger.ledger.faults import LedgerFault
 from sixledger.v1 import error_pb2, game_pb2, replay_service_pb2
 
@@ -88,10 +89,10 @@ class ServiceError(ClientError):
         self.violations = tuple(violations)
 
     @property
-    def contract(self) -> annotations.ErrorContract:
+    def contract(self) -> error_annotations.ErrorContract:
         """Status code, remedy and retryability, from the schema; empty for an unknown reason."""
         value: Any = error_pb2.Reason.DESCRIPTOR.values_by_number[self.REASON]
-        contract: annotations.ErrorContract = value.GetOptions().Extensions[annotations.error]
+        contract: error_annotations.ErrorContract = value.GetOptions().Extensions[error_annotations.error]
         return contract
 
     @property
@@ -239,6 +240,10 @@ class TransportError(ClientError):
         return self.code in self.RETRYABLE
 
 
+class Closed(ClientError):
+    """The client or the table was closed before or during the call."""
+
+
 class UnknownRuleset(ClientError):
     """This build has not the rules of the match: it can neither check nor play it."""
 
@@ -357,7 +362,8 @@ def cheated(fault: LedgerFault, seq: int | None) -> ClientError:
         return fault
     if fault.verdict == replay_service_pb2.VERDICT_UNKNOWN_RULESET:
         return UnknownRuleset(fault.message)
-    error = _FAMILY.get(fault.verdict, Tampered)(fault.message, layer=fault.layer, seq=seq)
+    kind = BadHead if fault.layer == "heads" else _FAMILY.get(fault.verdict, Tampered)
+    error = kind(fault.message, layer=fault.layer, seq=seq)
     error.verdict = fault.verdict
     error.differences = fault.differences
     return error

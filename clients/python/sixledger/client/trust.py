@@ -55,9 +55,8 @@ class TrustStore:
             self._load()
             pinned = self._keys.get(key.origin)
             if pinned is not None and pinned != key:
-                raise OriginChanged(
-                    f"{key.origin} shows the key {key}, pinned is {pinned}; if its operator announced a new key, forget it"
-                )
+                advice = "if its operator announced a new key, forget the pinned one"
+                raise OriginChanged(f"{key.origin} shows the key {key}, pinned is {pinned}; {advice}")
             before = self._origins.get(address, key.origin) if address else key.origin
             if before != key.origin:
                 raise OriginChanged(f"at {address} answers {key.origin}, before it was {before}")

@@ -11,7 +11,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 from sixledger.engine.nimmt.cards import ROWS
-from sixledger.engine.nimmt.state import UNKNOWN, State
+from sixledger.engine.nimmt.state import State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
 
@@ -61,15 +61,14 @@ def _chosen(state: State, event: pb.Chosen) -> None:
     seat, card = event.seat, event.card
     state.chosen[seat] = card
     state.hand_counts[seat] -= 1
-    if card != UNKNOWN:
-        _drop(state, seat, card)
+    hand = state.hands[seat]
+    if card in hand:  # else hand and card are not known here
+        at = hand.index(card)
+        state.hands[seat] = hand[:at] + hand[at + 1 :]
 
 
 def _revealed(state: State, event: pb.Revealed) -> None:
     queue = [(play.card, play.seat) for play in event.plays]
-    if UNKNOWN in state.chosen:
-        for card, seat in queue:
-            _drop(state, seat, card)
     queue.sort()
     state.queue = queue
     state.chosen = [None] * state.players
@@ -111,14 +110,6 @@ def _match_ended(state: State, event: pb.MatchEnded) -> None:
     state.result = pb.MatchEnded()
     state.result.CopyFrom(event)
     state.phase = pb.PHASE_ENDED
-
-
-def _drop(state: State, seat: int, card: int) -> None:
-    """Take a card out of a hand, if the hand is known here."""
-    hand = state.hands[seat]
-    if card in hand:
-        at = hand.index(card)
-        state.hands[seat] = hand[:at] + hand[at + 1 :]
 
 
 #: Event type → what it does to a state.

@@ -124,7 +124,7 @@ _COMMANDS: dict[type[Message], Callable[[State, int, Any, Chance], Events]] = {
 
 def _check_seat(state: State, seat: int) -> None:
     if not 0 <= seat < state.players:
-        raise MalformedCommand("seat", f"there is no seat {seat}; the match has seats 0 to {state.players - 1}")
+        raise MalformedCommand("seat", f"there is no seat {seat}; the match has {state.players}, counted from 0")
 
 
 def _check_running(state: State) -> None:

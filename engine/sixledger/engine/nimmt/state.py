@@ -11,9 +11,6 @@ from dataclasses import dataclass, field
 
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
-#: A sealed choice whose card is not known here.
-UNKNOWN = 0
-
 
 @dataclass(slots=True)
 class State:
@@ -34,7 +31,7 @@ class State:
     #: Cards of each hand, ascending; fewer than `hand_counts` says if they are not known here.
     hands: list[tuple[int, ...]] = field(default_factory=list, repr=False)
     hand_counts: list[int] = field(default_factory=list)
-    #: The sealed choice of each seat: None before it, UNKNOWN if it is not known here.
+    #: The sealed choice of each seat: None before it, 0 if the card is not known here.
     chosen: list[int | None] = field(default_factory=list, repr=False)
     #: Collected cards in the order of collection.
     piles: list[tuple[int, ...]] = field(default_factory=list)

@@ -10,7 +10,7 @@ from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 def view(state: State, viewer: int | None) -> pb.View:
     """The view of `viewer`, a seat or None for a spectator."""
     if viewer is not None and not 0 <= viewer < state.players:
-        raise ValueError(f"there is no seat {viewer}; the match has seats 0 to {state.players - 1}")
+        raise ValueError(f"there is no seat {viewer}; the match has {state.players}, counted from 0")
     return pb.View(
         viewer=viewer,
         players=state.players,

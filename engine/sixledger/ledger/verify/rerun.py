@@ -11,7 +11,7 @@ from sixledger.engine.schema import Malformed, parse_strict
 from sixledger.ledger import records as records_
 from sixledger.ledger.decide import Draft, carry_out, open_match, prepare
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
-from sixledger.ledger.match import SEED_MISMATCH, Match, begin
+from sixledger.ledger.match import SEED_MISMATCH, Match, begin, fold
 from sixledger.ledger.records import Facts, Secret
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.verify import compare
@@ -62,9 +62,7 @@ class Rerun:
         if request in self._requests:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
         self._requests.add(request)
-        if len(record.openings) != len(record.seals):
-            self.complete = False
-        if not self.complete:
+        if not self.complete or _command_is_sealed(record, body):
             self._fold(record, None)
             return
         try:
@@ -86,10 +84,12 @@ class Rerun:
                 draft = self._open(body)
             else:
                 action = _action(match, record, body)
-                # Only a draw can be sealed, and none is in an epoch that is revealed with a later one.
+                # A copy is only needed where a draw may be sealed: then the record is folded instead.
                 draft = prepare(match, action, in_place=match.epoch < self.seeds.known)
                 carry_out(draft, match, action, self.seeds)
         except EpochSealed:
+            if draft is not None and draft.after is self.match:
+                self.match = fold(list(self.subject.records[: body.seq]), self.subject.registry)
             self._fold(record, draft)
             raise
         except BadSignature as error:
@@ -113,6 +113,8 @@ class Rerun:
             return
         facts = records_.read(record, self.match.game.schema)
         compare.compare(facts, record, draft, secrets, self.seeds.known)
+        if facts.closed:
+            self.folded.append(body.seq)
 
     # -- folding what cannot be decided again ----------------------------------------------------
 
@@ -126,10 +128,11 @@ class Rerun:
             compare.compare_lifecycle(facts.body, draft)
             compare.compare_events(facts, draft, self.seeds.known, whole=False)
         else:
+            match.check_signature(facts)
             _check_command(match, facts)
         self.folded.append(facts.body.seq)
         try:
-            match.apply(record)
+            match.apply(record, check_signatures=False)
         except _CONFUSED as error:
             raise tampered("rules", "the events of the record cannot happen here") from error
 
@@ -142,6 +145,11 @@ def _same_secrets(record: record_pb2.Record, secrets: list[Secret]) -> bool:
         if opening.value != secret.value or seal.audience != secret.audience or seal.epoch != secret.epoch:
             return False
     return True
+
+
+def _command_is_sealed(record: record_pb2.Record, body: record_pb2.Body) -> bool:
+    """True if the record may have a command whose seal is not open. (The seal of a command is the first.)"""
+    return bool(body.command and record.seals) and not (record.openings and record.openings[0].seal == 0)
 
 
 def _action(match: Match, record: record_pb2.Record, body: record_pb2.Body) -> engine_service_pb2.Action:
@@ -181,7 +189,8 @@ def _take_command(
         public: Any = match.game.schema.read_command(body.command)
     except MalformedCommand as error:
         raise LedgerFault(ILLEGAL_COMMAND, "rules", str(error)) from error
-    if visibility.classes(type(public)).kind == visibility.PUBLIC:
+    kind: Any = type(public)
+    if visibility.classes(kind).kind == visibility.PUBLIC:
         action.command = body.command
         return
     if not record.openings:
@@ -215,5 +224,3 @@ def _check_command(match: Match, facts: Facts) -> None:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", "the command is not legal")
     except _CONFUSED as error:
         raise tampered("rules", "the command cannot be given here") from error
-
-

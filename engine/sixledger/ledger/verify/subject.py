@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sixledger.engine.registry import Registry
-from sixledger.ledger import hashing, keys, viewers
+from sixledger.ledger import hashing, viewers
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.file import LedgerFile
 from sixledger.ledger.heads import SignedHead, VerifierKey
@@ -32,7 +32,9 @@ class Subject:
     """One ledger under verification. The layers fill in what they learn."""
 
     records: Sequence[record_pb2.Record]
+    #: The heads of the file, and those that came from elsewhere.
     heads: Sequence[SignedHead] = ()
+    receipts: Sequence[SignedHead] = ()
     #: Keys that may have signed the heads: those of the file, or the trusted ones.
     keys: Sequence[VerifierKey] = ()
     trusted: Sequence[VerifierKey] = ()
@@ -84,28 +86,31 @@ def check_chain(subject: Subject) -> None:
         raise at(tampered("parse", "record 0 does not open a match"), 0)
 
 
-def check_heads(subject: Subject, *, required: bool) -> None:
-    """Signatures of the heads, and whether they fit the records. `required`: the last record has a head.
+def check_heads(subject: Subject) -> None:
+    """Signatures of the heads, and whether they fit the records; a file must end with the head of its last record.
 
     Raises LedgerFault. Fills `good_heads` and `authenticated`.
     """
-    for signed in subject.heads:
+    heads = sorted([*subject.heads, *subject.receipts], key=lambda signed: signed.head.count)
+    for signed in heads:
         if signed.head.match_id != subject.match_id:
             raise tampered("heads", "a head is of another match")
         if not any(signed.signed_by(key) for key in subject.keys):
-            raise LedgerFault(BAD_SIGNATURE, "heads", f"the head {signed.head.count} is not signed by a known key")
-    _check_forks(subject)
+            raise LedgerFault(
+                BAD_SIGNATURE, "heads", f"the head of count {signed.head.count} is not signed by a known key"
+            )
+    _check_forks(heads)
     if any(earlier.head.count >= later.head.count for earlier, later in pairwise(subject.heads)):
         raise tampered("heads", "the heads do not ascend")
-    fitting = [signed for signed in subject.heads if fits(subject, signed)]
-    subject.good_heads = fitting
-    if len(fitting) < len(subject.heads):
-        _raise_misfit(subject)
-    if required and (not fitting or fitting[-1].head.count != len(subject.records)):
+    subject.good_heads = [signed for signed in heads if fits(subject, signed)]
+    misfit = next((signed for signed in heads if not fits(subject, signed)), None)
+    if misfit is not None:
+        raise _misfit(subject, misfit)
+    if subject.file is not None and (not subject.heads or subject.heads[-1].head.count != len(subject.records)):
         fault = LedgerFault(TRUNCATED, "heads", "the ledger does not end with the head of its last record")
         raise at(fault, len(subject.records))
-    if subject.trusted and fitting:
-        subject.authenticated = any(fitting[-1].signed_by(key) for key in subject.trusted)
+    if subject.trusted and heads:
+        subject.authenticated = any(heads[-1].signed_by(key) for key in subject.trusted)
         if not subject.authenticated:
             raise LedgerFault(BAD_SIGNATURE, "heads", "the last head is not signed by a trusted key")
 
@@ -118,28 +123,30 @@ def fits(subject: Subject, signed: SignedHead) -> bool:
     return head.hash == subject.records[count - 1].hash and head.time_us == subject.bodies[count - 1].time_us
 
 
-def _check_forks(subject: Subject) -> None:
+def _check_forks(heads: Sequence[SignedHead]) -> None:
     """Two heads of one count that differ prove that their signer told two stories."""
-    first: dict[int, SignedHead] = {}
-    for signed in subject.heads:
-        other = first.setdefault(signed.head.count, signed)
-        if other.head != signed.head:
-            message = f"two signed heads of count {signed.head.count} differ"
-            raise at(LedgerFault(EQUIVOCATION, "heads", message), signed.head.count - 1)
+    for earlier, later in pairwise(heads):
+        if earlier.head.count == later.head.count and earlier.head != later.head:
+            message = f"two signed heads of count {later.head.count} differ"
+            raise at(LedgerFault(EQUIVOCATION, "heads", message), later.head.count - 1)
 
 
-def _raise_misfit(subject: Subject) -> None:
-    """A signed head does not fit the records."""
-    misfit = next(signed for signed in subject.heads if not fits(subject, signed))
-    if misfit.head.count > len(subject.records):
-        message = f"a signed head vouches for {misfit.head.count} records, there are {len(subject.records)}"
-        raise at(LedgerFault(TRUNCATED, "heads", message), len(subject.records))
-    first_bad = max((signed.head.count for signed in subject.good_heads if signed.head.count < misfit.head.count), default=0)
-    if any(signed.head.count > misfit.head.count for signed in subject.good_heads):
-        message = f"the head of count {misfit.head.count} and a later one are signed for two histories"
-        raise at(LedgerFault(EQUIVOCATION, "heads", message), first_bad)
-    message = f"the records are not those that the signed head of count {misfit.head.count} vouches for"
-    raise at(tampered("heads", message), first_bad)
+def _misfit(subject: Subject, misfit: SignedHead) -> LedgerFault:
+    """The fault that a properly signed head shows by not fitting the records."""
+    count, there = misfit.head.count, len(subject.records)
+    if count > there:
+        return at(
+            LedgerFault(TRUNCATED, "heads", f"a signed head vouches for {count} records, there are {there}"), there
+        )
+    fitting = [signed.head.count for signed in subject.good_heads]
+    # In a chain that was made anew, the first bad record is the first that no fitting head vouches for.
+    first_bad = max((each for each in fitting if each < count), default=0)
+    if any(each > count for each in fitting):
+        message = f"the head of count {count} and a later one are signed for two histories"
+        return at(LedgerFault(EQUIVOCATION, "heads", message), first_bad)
+    return at(
+        tampered("heads", f"the records are not those that the signed head of count {count} vouches for"), first_bad
+    )
 
 
 def check_openings(subject: Subject) -> None:
@@ -180,7 +187,9 @@ def _check_viewer(subject: Subject) -> None:
         message = "no viewer has exactly these seals open: an opening is missing or should not be there"
         raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
     if subject.file is not None and weakest != subject.file.viewer:
-        raise LedgerFault(BAD_OPENING, "openings", f"the header names {subject.file.viewer}, but this is the ledger of {weakest}")
+        raise LedgerFault(
+            BAD_OPENING, "openings", f"the header names {subject.file.viewer}, but this is the ledger of {weakest}"
+        )
 
 
 def check_seeds(subject: Subject) -> None:
@@ -208,12 +217,3 @@ MAX_EPOCHS = 1000
 def known_keys(file_keys: Iterable[VerifierKey], trusted: Iterable[VerifierKey]) -> list[VerifierKey]:
     """Keys of the file and trusted keys, each once."""
     return list(dict.fromkeys([*file_keys, *trusted]))
-
-
-def is_usable(key: VerifierKey) -> bool:
-    """True if the key is one that a signature can be checked with."""
-    try:
-        keys.load_public_key(key.public_key)
-    except keys.BadKey:
-        return False
-    return True

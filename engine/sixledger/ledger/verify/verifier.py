@@ -14,6 +14,7 @@ from sixledger.ledger.verify import report
 from sixledger.ledger.verify.rerun import Rerun
 from sixledger.ledger.verify.subject import (
     Subject,
+    at,
     check_chain,
     check_heads,
     check_openings,
@@ -72,34 +73,57 @@ def verify_records(
 
 
 def exit_status(result: replay_service_pb2.VerifyReport, *, partial: bool = False) -> int:
-    """Exit status of a command: 0 valid, 1 not. `partial` lets an incomplete ledger pass. (2: UnusableInput.)"""
+    """Exit status of a command: 0 valid, 1 not, where `partial` lets an incomplete ledger pass; 2 is UnusableInput."""
     good = (VALID, INCOMPLETE) if partial else (VALID,)
     return 0 if result.verdict in good else 1
 
 
-def _verify(subject: Subject, extra_heads: Iterable[str]) -> replay_service_pb2.VerifyReport:
+def _verify(subject: Subject, receipts: Iterable[str]) -> replay_service_pb2.VerifyReport:
     rerun: Rerun | None = None
     try:
         check_chain(subject)
-        _take_heads(subject, extra_heads)
-        check_heads(subject, required=subject.file is not None)
+        subject.receipts = [_receipt(note) for note in receipts]
+        check_heads(subject)
         check_openings(subject)
         check_seeds(subject)
         _check_header(subject)
         rerun = Rerun.of(subject)
-        rerun.run()
         _check_shown(subject, rerun)
+        rerun.run()
     except LedgerFault as fault:
         return report.of_fault(subject, fault, rerun)
     return report.of_success(subject, rerun)
 
 
-def _take_heads(subject: Subject, notes: Iterable[str]) -> None:
-    """Add heads that did not come with the file, in the order of their counts."""
-    heads = list(subject.heads)
-    for note in notes:
+def _receipt(note: str) -> SignedHead:
+    try:
+        return SignedHead.parse(note)
+    except BadNote as error:
+        raise tampered("heads", f"a signed head cannot be read: {error}") from error
+
+
+def _check_header(subject: Subject) -> None:
+    """The header of a file says nothing but what follows from the records and the heads. Raises LedgerFault."""
+    file = subject.file
+    if file is None:
+        return
+    used = [key for key in file.keys if any(signed.signed_by(key) for signed in file.heads)]
+    origin = file.heads[-1].head.origin if file.heads else ""
+    if file.header != header_line(file.records, file.viewer, origin, used):
+        fault = tampered("parse", "the header is not the one that belongs to the records and the heads")
+        fault.line = 1
+        raise fault
+
+
+def _check_shown(subject: Subject, rerun: Rerun) -> None:
+    """The readable copy of each record says what the record says. Raises LedgerFault."""
+    if subject.file is None:
+        return
+    schema = rerun.match.game.schema
+    for seq, (record, body) in enumerate(zip(subject.records, subject.bodies, strict=True)):
         try:
-            heads.append(SignedHead.parse(note))
-        except BadNote as error:
-            raise tampered("heads", f"a head cannot be read: {error}") from error
-    ...
+            expected = dumps(shown(records_.read(record, schema, body), schema))
+        except LedgerFault as fault:
+            raise at(fault, seq) from None
+        if expected != subject.file.shown[seq]:
+            raise at(tampered("parse", "the readable copy does not say what the record says"), seq)

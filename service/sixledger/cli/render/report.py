@@ -37,30 +37,29 @@ def headline(report: pb.VerifyReport, path: str) -> Text:
 
 def report(report: pb.VerifyReport, path: str) -> RenderableType:
     """The whole report: the verdict first, then what is wrong, then what was and was not checked."""
-    lines: list[RenderableType] = [headline(report, path), Text()]
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="faint", no_wrap=True)
-    facts.add_column()
-    if report.summary:
-        facts.add_row("", Text(report.summary))
+    facts.add_column(overflow="fold")
+    fine = report.verdict in _STYLES
     if report.HasField("finding"):
-        _finding(facts, report.finding)
-    if report.HasField("last_good"):
+        _finding(facts, report.finding, report.summary)
+    if report.HasField("last_good") and not fine:
         facts.add_row("last good record", _last_good(report.last_good))
     if report.match_id:
         facts.add_row("match", Text(report.match_id.hex()))
     if report.HasField("ruleset"):
         facts.add_row("rules", Text(f"{report.ruleset.id}@{report.ruleset.version}"))
     facts.add_row("records", Text(f"{report.record_count:,}"))
-    facts.add_row("signer", _signer(report))
+    if fine:
+        facts.add_row("signer", _signer(report))
     if report.fairness:
         facts.add_row("deal", Text(report.fairness))
     if report.winners:
         facts.add_row("winner" if len(report.winners) == 1 else "winners", Text(seats(report.winners)))
     for index, item in enumerate(report.unchecked):
         facts.add_row("not checked" if index == 0 else "", Text(item, "unsure"))
-    lines.append(Padding(facts, (0, 0, 0, 1)))
-    return Group(*lines)
+    summary = Padding(Text(report.summary), (0, 0, 1, 1))
+    return Group(headline(report, path), Text(), summary, Padding(facts, (0, 0, 0, 1)))
 
 
 def seats(numbers: Sequence[int]) -> str:
@@ -94,13 +93,14 @@ def document(report: pb.VerifyReport, path: str, status: int) -> dict[str, Any]:
 # -- parts ---------------------------------------------------------------------------------------
 
 
-def _finding(facts: Table, finding: pb.Finding) -> None:
+def _finding(facts: Table, finding: pb.Finding, summary: str) -> None:
     where = Text(f"record {finding.seq}" if finding.HasField("seq") else "the file", "bad")
     where.append(f", line {finding.line}" if finding.line else "", "default")
     where.append(f", by seat {finding.seat}" if finding.HasField("seat") else "", "default")
     facts.add_row("first wrong place", where)
     facts.add_row("found by", Text(f"layer {finding.layer}"))
-    facts.add_row("what is wrong", Text(finding.message))
+    if finding.message not in summary:
+        facts.add_row("what is wrong", Text(finding.message))
     if finding.request_id:
         facts.add_row("request", Text(finding.request_id.hex()))
     for difference in finding.differences:

@@ -77,7 +77,7 @@ def check_cause(body: record_pb2.Body) -> None:
 
     The fold checks the signature of the seat that the cause names; this makes sure that it is the right one.
     """
-    steps = [step.WhichOneof("step") or "" for step in body.lifecycle]
+    steps: list[str] = [step.WhichOneof("step") or "" for step in body.lifecycle]
     cause = body.cause
     if body.seq == 0:
         fits = cause.kind == TABLE and not body.command and steps[1:] in ([], ["closed", "sealed"])

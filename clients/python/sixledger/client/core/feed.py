@@ -11,6 +11,7 @@ from sixledger.client.errors import (
     BadHead,
     BrokenStream,
     ClientError,
+    Closed,
     RewrittenHistory,
     ServiceError,
     Tampered,
@@ -39,6 +40,12 @@ class Feed:
         self._first = True
         #: True while the open stream has sent every record that existed.
         self.caught_up = False
+        self._closed = False
+
+    def close(self) -> None:
+        """Give the stream up for good; whoever waits for it gets Closed."""
+        self._closed = True
+        self.drop()
 
     def drop(self) -> None:
         """Give the stream up; the next pull resumes. Safe at any time."""
@@ -51,6 +58,8 @@ class Feed:
         """The next item. Raises what ends the trust, or the last error once the patience is used up."""
         backoff = Backoff(self._session.settings)
         while True:
+            if self._closed:
+                raise Closed("the table was closed")
             try:
                 message = yield from self._read()
             except (ServiceError, TransportError) as error:
@@ -108,13 +117,14 @@ class Feed:
             raise BrokenStream(f"the stream {what} records: {seq} stands where {self._expected} must", seq=seq)
         resumed, self._first = self._first and seq > 0, False
         self._expected += 1
-        if seq < self._tracker.count:  # came with a reply already
-            recorded = self._tracker.confirm(seq, item.record)
-            if item.head:
-                self._tracker.head(item.head, exactly=seq + 1)
-            return recorded
         try:
-            return self._tracker.receive(item.record, item.late_openings, item.head)
+            with self._tracker.lock:
+                if seq < self._tracker.count:  # came with a reply already
+                    recorded = self._tracker.confirm(seq, item.record)
+                    if item.head:
+                        self._tracker.head(item.head, exactly=seq + 1)
+                    return recorded
+                return self._tracker.receive(item.record, item.late_openings, item.head)
         except Tampered as error:
             if resumed and error.layer == "chain":
                 message = "does not follow the records received before the stream broke"

@@ -67,7 +67,7 @@ class Tracker:
         self.received: list[Recorded] = []
         #: What ended the trust in the service; every later use raises it.
         self.fault: ClientError | None = None
-        self._registry = registry
+        self.registry = registry
         self._match: Match | None = None
         #: Seals that are not open, as (record, seal), by epoch.
         self._closed: dict[int, set[tuple[int, int]]] = {}
@@ -75,7 +75,8 @@ class Tracker:
         self._recent: dict[int, list[bytes]] = {}
         #: Commands of this process by request id.
         self._sent: dict[bytes, bytes] = {}
-        self._lock = RLock()
+        #: Held while records are taken; reentrant.
+        self.lock = RLock()
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -136,7 +137,7 @@ class Tracker:
         self, record: record_pb2.Record, late: Iterable[record_pb2.LateOpenings] = (), head: str = ""
     ) -> Recorded:
         """Take the next record with the openings of earlier ones. Raises ServerCheated or UnknownRuleset."""
-        with self._lock:
+        with self.lock:
             if self.fault is not None:
                 raise self.fault
             try:
@@ -157,7 +158,7 @@ class Tracker:
 
     def head(self, note: str, *, least: int = 0, exactly: int | None = None) -> None:
         """Take a signed head of at least `least` or exactly so many records. Raises BadHead, Equivocation."""
-        with self._lock:
+        with self.lock:
             if self.fault is not None:
                 raise self.fault
             try:
@@ -180,7 +181,7 @@ class Tracker:
 
     def _receive(self, record: record_pb2.Record, late: list[record_pb2.LateOpenings]) -> Recorded:
         if self._match is None:
-            self._match = begin(record, self._registry)
+            self._match = begin(record, self.registry)
         match = self._match
         if self.count == 0 and match.match_id != self.match_id:
             raise RewrittenHistory("opens another match than the one asked for", seq=0)

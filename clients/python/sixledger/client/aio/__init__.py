@@ -1,0 +1,1 @@
+"""The asyncio client, over grpc.aio."""

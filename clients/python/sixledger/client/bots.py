@@ -1,0 +1,78 @@
+"""Bots over the network: they join, contribute, and play a seat to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from google.protobuf.message import Message
+from sixledger.client.aio.client import AsyncClient
+from sixledger.client.credentials import Credentials
+from sixledger.client.errors import StaleDecision
+from sixledger.client.sync.client import Client
+from sixledger.engine.game import Outcome
+
+#: (view of the seat that must act, randomness) → a command. `sixledger.engine.bots` has some.
+Policy = Callable[[Any, Random], Message]
+
+
+def run_bot(
+    client: Client,
+    match_id: bytes,
+    seat: int,
+    policy: Policy,
+    *,
+    random: Random | None = None,
+    credentials: Credentials | None = None,
+    display_name: str = "",
+    save_to: str | Path | None = None,
+) -> Outcome | None:
+    """Play a seat with `policy` until the match is over; the result is None if it never started.
+
+    Joins with fresh credentials, kept in the file `save_to` if given, or goes on with `credentials`. `random`
+    is the policy's randomness. Raises what `join` and `play` raise.
+    """
+    random = random or Random()  # noqa: S311  # plays a game, guards no secret
+    if credentials is not None:
+        table = client.matches.resume(credentials)
+    else:
+        table = client.matches.join(match_id, seat, display_name=display_name, save_to=save_to)
+    with table:
+        while table.turn():
+            try:
+                table.play(policy(table.view(), random))
+            except StaleDecision:  # the same seat acted through another client
+                table.refresh()
+        return table.outcome()
+
+
+async def run_bot_async(
+    client: AsyncClient,
+    match_id: bytes,
+    seat: int,
+    policy: Policy,
+    *,
+    random: Random | None = None,
+    credentials: Credentials | None = None,
+    display_name: str = "",
+    save_to: str | Path | None = None,
+) -> Outcome | None:
+    """Play a seat with `policy` until the match is over; the result is None if it never started.
+
+    Joins with fresh credentials, kept in the file `save_to` if given, or goes on with `credentials`. `random`
+    is the policy's randomness. Raises what `join` and `play` raise.
+    """
+    random = random or Random()  # noqa: S311  # plays a game, guards no secret
+    if credentials is not None:
+        table = await client.matches.resume(credentials)
+    else:
+        table = await client.matches.join(match_id, seat, display_name=display_name, save_to=save_to)
+    async with table:
+        while await table.turn():
+            try:
+                await table.play(policy(table.view(), random))
+            except StaleDecision:  # the same seat acted through another client
+                await table.refresh()
+        return table.outcome()

@@ -1,0 +1,232 @@
+"""A table as one viewer follows it: a spectator's (`Table`) or a seat's (`SeatTable`), as flows."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import Message
+from sixledger.client.core import acts, ledgers
+from sixledger.client.core.feed import Feed, WatchItem
+from sixledger.client.core.flow import Flow, Locked
+from sixledger.client.core.session import MATCHES, Session
+from sixledger.client.core.tracker import Recorded, Tracker
+from sixledger.client.credentials import Credentials
+from sixledger.client.errors import BadHead, BadSignature, ForgedAct, RewrittenHistory, StaleDecision, WrongPhase
+from sixledger.ledger.keys import ActKind
+from sixledger.ledger.records import read_body
+from sixledger.v1 import game_pb2, match_service_pb2, record_pb2, replay_service_pb2
+
+
+class Table:
+    """A match that is followed. Flows with a leading underscore need the lock of the feed."""
+
+    def __init__(self, session: Session, tracker: Tracker, lock: Any) -> None:
+        """`lock` is the driver's, for its `Locked`."""
+        self.session = session
+        self.tracker = tracker
+        self.feed = Feed(session, tracker)
+        self.lock = lock
+
+    def pull(self, behind: int) -> Flow[WatchItem | None]:
+        """The next item of the stream; None if more than `behind` records came in the meantime."""
+        item: WatchItem | None = yield Locked(self.lock, self._pull_beyond(behind))
+        return item
+
+    def _pull_beyond(self, behind: int) -> Flow[WatchItem | None]:
+        if self.tracker.count > behind:
+            return None
+        return (yield from self._follow())
+
+    def _follow(self) -> Flow[WatchItem]:
+        """The next item of the stream."""
+        return (yield from self.feed.pull())
+
+    def _reach(self, count: int) -> Flow[None]:
+        """Read on until `count` records are here."""
+        while self.tracker.count < count:
+            yield from self._follow()
+
+    def ending(self) -> match_service_pb2.WatchEnded | None:
+        """How a watch ends: the head of the last record, once it is here and the match is over."""
+        with self.tracker.lock:
+            head = self.tracker.receipts.note(self.tracker.count) if self.tracker.over else ""
+        return match_service_pb2.WatchEnded(head=head) if head else None
+
+    def refresh(self) -> Flow[None]:
+        """Read on until every record that exists now is here, with the signed head of the last."""
+        if self.ending() is not None:
+            return
+        request = match_service_pb2.GetMatchRequest(match_id=self.tracker.match_id)
+        reply = yield from self.session.call(MATCHES, "GetMatch", request)
+        if reply.match.match_id != self.tracker.match_id or not reply.head:
+            raise BadHead("the match is shown without its signed head")
+        self.tracker.head(reply.head, exactly=reply.match.record_count)
+        yield Locked(self.lock, self._reach(reply.match.record_count))
+
+    def export(self, path: str | Path) -> Flow[Path]:
+        """Write what was received, with the receipts, as a ledger file."""
+        yield from self.refresh()
+        return ledgers.write(self.tracker, Path(path))
+
+    def verify(self) -> Flow[replay_service_pb2.VerifyReport]:
+        """Replay everything received, and raise what is wrong."""
+        yield from self.refresh()
+        return ledgers.verify(self.tracker)
+
+
+class SeatTable(Table):
+    """The table of a player, who holds the credentials of a seat."""
+
+    def __init__(self, session: Session, tracker: Tracker, lock: Any, credentials: Credentials) -> None:
+        """`tracker` is that of the same credentials."""
+        super().__init__(session, tracker, lock)
+        self.credentials = credentials
+
+    # -- waiting -----------------------------------------------------------------------------------
+
+    def turn(self) -> Flow[bool]:
+        """Wait until the seat may act (True) or the match is over (False), contributing on the way."""
+        may_act: bool = yield Locked(self.lock, self._turn())
+        return may_act
+
+    def _turn(self) -> Flow[bool]:
+        while True:
+            if self.tracker.over:
+                return False
+            if self.feed.caught_up and self.tracker.may_act:
+                return True
+            yield from self._follow()
+
+    def _follow(self) -> Flow[WatchItem]:
+        item = yield from self.feed.pull()
+        if self.feed.caught_up:  # before, what looks due may have been done long ago
+            yield from self._contribute()
+        return item
+
+    def _contribute(self) -> Flow[None]:
+        """Do what the seat owes to the randomness."""
+        credentials = self.credentials
+        while self.tracker.count and (kind := acts.due(self.tracker.match, credentials)):
+            request: Message
+            if kind is ActKind.COMMITMENT:
+                payload = acts.contribution_commitment(credentials)
+                act = self._act(kind, credentials.request_id("commitment"), payload)
+                request = match_service_pb2.CommitContributionRequest(act=act, commitment=payload)
+                method = "CommitContribution"
+            else:
+                payload = credentials.contribution
+                act = self._act(kind, credentials.request_id("contribution"), payload)
+                request = match_service_pb2.RevealContributionRequest(act=act, contribution=payload)
+                method = "RevealContribution"
+            try:
+                reply = yield from self.session.call(MATCHES, method, request)
+            except WrongPhase:  # the match was aborted meanwhile, or the seat did it through another client
+                behind = self.tracker.count
+                while self.tracker.count == behind:
+                    yield from self.feed.pull()
+                continue
+            yield from self._take_reply(act.request_id, reply.record, (), reply.head)
+
+    # -- acting ------------------------------------------------------------------------------------
+
+    def play(self, command: Message, decision: int | None = None) -> Flow[Recorded]:
+        """Play a command; the result is its record."""
+        if not self.tracker.started:
+            yield Locked(self.lock, self._until_started())
+        with self.tracker.lock:
+            match = self.tracker.match
+            answered = match.decision if decision is None else decision
+            data = envelope(match.game.schema, command).SerializeToString(deterministic=True)
+            request_id = uuid.uuid4().bytes
+            self.tracker.sent(request_id, data)
+            act = acts.act(self.credentials, ActKind.COMMAND, request_id, match.hash, data, answered)
+        request = match_service_pb2.SubmitCommandRequest(act=act, decision=answered, command=data)
+        try:
+            reply = yield from self.session.call(MATCHES, "SubmitCommand", request)
+        except BadSignature as error:
+            # Signatures are checked before decisions, and one made for an earlier decision is out of date.
+            yield from self.refresh()
+            if self.tracker.match.decision == answered:
+                raise
+            message = f"the command answers decision {answered}, the open one is {self.tracker.match.decision}"
+            raise StaleDecision(message) from error
+        return (yield from self.take_reply(act.request_id, reply.record, reply.late_openings, reply.head))
+
+    def _until_started(self) -> Flow[None]:
+        while not self.tracker.started:
+            if self.tracker.over:
+                raise WrongPhase("the match ended before the game started")
+            yield from self._follow()
+
+    def resign(self) -> Flow[Recorded]:
+        """Resign; the result is the record."""
+        if not self.tracker.count:
+            yield from self.refresh()
+        request_id = self.credentials.request_id("resign")
+        # Record 0 may be observed at any time: nobody's move in between can make the signature out of date.
+        act = acts.act(self.credentials, ActKind.RESIGN, request_id, self.tracker.match.first_hash)
+        request = match_service_pb2.ResignMatchRequest(act=act)
+        reply = yield from self.session.call(MATCHES, "ResignMatch", request)
+        return (yield from self.take_reply(request_id, reply.record, reply.late_openings, reply.head))
+
+    def _act(self, kind: ActKind, request_id: bytes, payload: bytes) -> match_service_pb2.Act:
+        return acts.act(self.credentials, kind, request_id, self.tracker.match.hash, payload)
+
+    # -- replies -----------------------------------------------------------------------------------
+
+    def take_reply(
+        self, request_id: bytes, record: record_pb2.Record, late: Sequence[record_pb2.LateOpenings], head: str
+    ) -> Flow[Recorded]:
+        """Take the record of an own act; records before it that are not here yet are read first."""
+        taken = self._take_now(request_id, record, late, head)
+        if taken is None:
+            taken = yield Locked(self.lock, self._take_reply(request_id, record, late, head))
+        return taken
+
+    def _take_reply(
+        self, request_id: bytes, record: record_pb2.Record, late: Sequence[record_pb2.LateOpenings], head: str
+    ) -> Flow[Recorded]:
+        while (taken := self._take_now(request_id, record, late, head)) is None:
+            yield from self.feed.pull()
+        return taken
+
+    def _take_now(
+        self, request_id: bytes, record: record_pb2.Record, late: Sequence[record_pb2.LateOpenings], head: str
+    ) -> Recorded | None:
+        """Take the record if nothing is missing before it; else None."""
+        tracker = self.tracker
+        body = read_body(record)
+        if (body.cause.request_id, body.cause.seat) != (request_id, self.credentials.seat):
+            tracker.refuse(ForgedAct("the reply to an act is the record of another one", seq=body.seq))
+        if not head:
+            tracker.refuse(BadHead("the reply to an act comes without a signed head", seq=body.seq))
+        with tracker.lock:
+            if body.seq > tracker.count:
+                return None
+            if body.seq == tracker.count:
+                return tracker.receive(record, late, head)
+            if body.match_id != tracker.match_id:
+                tracker.refuse(RewrittenHistory("the reply is of another match", seq=body.seq))
+            taken = tracker.confirm(body.seq, record)
+            tracker.head(head, exactly=body.seq + 1)
+            return taken
+
+
+def envelope(schema: Any, command: Message) -> game_pb2.Command:
+    """The envelope of a command: given as such, as the game's `Command`, or as its concrete message."""
+    if isinstance(command, game_pb2.Command):
+        return command
+    inner: Any = command
+    if inner.DESCRIPTOR.name == "Command" and "command" in inner.DESCRIPTOR.oneofs_by_name:
+        case = inner.WhichOneof("command")
+        if case is None:
+            raise ValueError("the command is empty")
+        inner = getattr(inner, case)
+    if type(inner) not in schema.commands.cases:
+        known = ", ".join(sorted(kind.DESCRIPTOR.name for kind in schema.commands.cases))
+        raise ValueError(f"{inner.DESCRIPTOR.name} is no command of this game; its commands are {known}")
+    packed: game_pb2.Command = schema.commands.pack(inner)
+    return packed

@@ -1,0 +1,63 @@
+"""The synchronous client of a Sixledger service."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import grpc
+from sixledger.client.core.session import Session
+from sixledger.client.settings import Settings
+from sixledger.client.sync.catalog import Catalog
+from sixledger.client.sync.driver import Driver
+from sixledger.client.sync.engine import Engine
+from sixledger.client.sync.matches import Matches
+from sixledger.client.sync.replay import Replay
+from sixledger.client.trust import TrustStore
+from sixledger.engine.registry import Registry
+
+
+class Client:
+    """A connection to one service, with an area for each part of its API.
+
+    Use it as a context manager, or close it. What it returns is checked; see `sixledger.client.errors`.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        tls: grpc.ChannelCredentials | None = None,
+        trust: TrustStore | None = None,
+        settings: Settings | None = None,
+        registry: Registry | None = None,
+    ) -> None:
+        """Connect to `address` (`host:port`, or another gRPC target) with the first call.
+
+        `tls` are the credentials of a secure channel; without, the connection is not encrypted. `trust` keeps
+        the keys of origins, by default in memory; `registry` has the games, by default all installed.
+        """
+        settings = settings or Settings()
+        session = Session(address, settings, trust if trust is not None else TrustStore(), registry)
+        self._driver = Driver(address, tls, settings)
+        #: Games, rules and the identity of the service.
+        self.catalog = Catalog(self._driver, session)
+        #: Hosted matches.
+        self.matches = Matches(self._driver, session)
+        #: Engines without hosting: the caller keeps the ledger.
+        self.engine = Engine(self._driver, session)
+        #: Verification of ledgers.
+        self.replay = Replay(self._driver, session)
+
+    def close(self) -> None:
+        """End every call and the connection. Harmless when repeated."""
+        self._driver.close()
+
+    def __enter__(self) -> Client:
+        """The client itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()

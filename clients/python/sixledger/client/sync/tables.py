@@ -1,0 +1,167 @@
+"""Matches that are followed: a spectator's and a player's table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from google.protobuf.message import Message
+from sixledger.client.core.feed import WatchItem
+from sixledger.client.core.table import SeatTable, Table
+from sixledger.client.core.tracker import Recorded
+from sixledger.client.credentials import Credentials
+from sixledger.client.sync.driver import Driver
+from sixledger.engine.game import Outcome
+from sixledger.ledger.match import Match
+from sixledger.v1 import match_service_pb2, replay_service_pb2
+
+Self_ = TypeVar("Self_", bound="WatchedMatch")
+
+
+class WatchedMatch:
+    """A match as a spectator follows it. Every record is checked as it arrives; a lie raises ServerCheated.
+
+    After ServerCheated the table takes nothing more; `records` keeps what was right until then.
+    """
+
+    def __init__(self, driver: Driver, table: Table) -> None:
+        """Made by `client.matches`."""
+        self._driver = driver
+        self._table = table
+
+    # -- what is known here ------------------------------------------------------------------------
+
+    @property
+    def match_id(self) -> bytes:
+        """The match, 16 bytes."""
+        return self._table.tracker.match_id
+
+    @property
+    def records(self) -> tuple[Recorded, ...]:
+        """What was received, from record 0 on."""
+        return tuple(self._table.tracker.received)
+
+    @property
+    def match(self) -> Match:
+        """Where the match stands after the last record received: status, seats, decision. Do not change it."""
+        return self._table.tracker.match
+
+    @property
+    def receipts(self) -> dict[int, str]:
+        """The signed heads received, by number of records."""
+        return self._table.tracker.receipts.notes
+
+    @property
+    def over(self) -> bool:
+        """True once the match has ended or was aborted."""
+        return self._table.tracker.over
+
+    def view(self) -> Any:
+        """What the viewer sees, the game's View, computed here. Raises LookupError before the start."""
+        return self._table.tracker.view()
+
+    def outcome(self) -> Outcome | None:
+        """The result; None while the match runs, or if it was aborted before the game started."""
+        return self._table.tracker.outcome()
+
+    # -- following ---------------------------------------------------------------------------------
+
+    def watch(self, first_seq: int = 0) -> Iterator[WatchItem]:
+        """Every record from `first_seq` on, each once, then live ones until the match ends.
+
+        Yields Recorded, CaughtUp (all that existed are here), Heartbeat and, last, WatchEnded. Broken streams
+        are resumed from the next record. Raises ServerCheated, and TransportError or Unavailable if the
+        service stays away longer than the patience of the settings.
+        """
+        position = first_seq
+        table = self._table
+        while True:
+            while position < table.tracker.count:
+                position += 1
+                yield table.tracker.received[position - 1]
+            if (ending := table.ending()) is not None:
+                yield ending
+                return
+            item = self._driver.run(table.pull(position))
+            if item is not None and not isinstance(item, (Recorded, match_service_pb2.WatchEnded)):
+                yield item
+
+    def refresh(self) -> None:
+        """Read every record that exists now, with the signed head of the last."""
+        self._driver.run(self._table.refresh())
+
+    # -- evidence ----------------------------------------------------------------------------------
+
+    def export(self, path: str | Path) -> Path:
+        """Write what was received, with the receipts, as a ledger file; gzipped if `path` ends with `.gz`."""
+        return self._driver.run(self._table.export(path))
+
+    def verify(self) -> replay_service_pb2.VerifyReport:
+        """Replay everything received with the rules of this build. Raises ServerCheated if anything is wrong.
+
+        The report says INCOMPLETE while sealed parts prevent a full replay: before the end, that is.
+        """
+        return self._driver.run(self._table.verify())
+
+    def close(self) -> None:
+        """Stop following. Harmless when repeated."""
+        self._table.feed.close()
+
+    def __enter__(self: Self_) -> Self_:
+        """The table itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Stop following."""
+        self.close()
+
+
+class SeatedMatch(WatchedMatch):
+    """A match as a player follows it, and plays.
+
+    Whoever waits (`turn`, `watch`) also does what the seat owes to the randomness before the start.
+    """
+
+    def __init__(self, driver: Driver, table: SeatTable) -> None:
+        """Made by `client.matches`."""
+        super().__init__(driver, table)
+        self._seat = table
+
+    @property
+    def seat(self) -> int:
+        """The seat, from 0."""
+        return self._seat.credentials.seat
+
+    @property
+    def credentials(self) -> Credentials:
+        """The secrets of the seat: save them to go on after a restart."""
+        return self._seat.credentials
+
+    @property
+    def may_act(self) -> bool:
+        """True if the seat may act after the last record received."""
+        return self._seat.tracker.may_act
+
+    def legal(self) -> list[Message]:
+        """The legal commands, concrete messages of the game in the order of its rules, computed here."""
+        return self._seat.tracker.legal()
+
+    def turn(self) -> bool:
+        """Wait until the seat may act; False if the match is over."""
+        return self._driver.run(self._seat.turn())
+
+    def play(self, command: Message, *, decision: int | None = None) -> Recorded:
+        """Play a command: a concrete message of the game, its Command, or the envelope. The result is the record.
+
+        Answers the open decision, or the given one. Repeated until the service answers; a repetition never
+        plays twice. Raises IllegalCommand, Malformed, StaleDecision, WrongPhase or ServerCheated.
+        """
+        return self._driver.run(self._seat.play(command, decision))
+
+    def resign(self) -> Recorded:
+        """Resign: the match ends. The result is the record. Raises WrongPhase."""
+        return self._driver.run(self._seat.resign())

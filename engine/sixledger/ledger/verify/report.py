@@ -1,0 +1,148 @@
+"""The report of a verification, for people and for programs."""
+
+from __future__ import annotations
+
+from sixledger.ledger import match as match_
+from sixledger.ledger.faults import LedgerFault, Verdict
+from sixledger.ledger.match import Match
+from sixledger.ledger.readable import dumps, render
+from sixledger.ledger.verify.rerun import Rerun
+from sixledger.ledger.verify.subject import Subject, fits
+from sixledger.v1 import record_pb2, replay_service_pb2
+
+VALID, INCOMPLETE = replay_service_pb2.VERDICT_VALID, replay_service_pb2.VERDICT_INCOMPLETE
+
+_MODES = {
+    record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL: "committed and revealed",
+    record_pb2.CONTRIBUTION_MODE_SEATS: "one step, unfair if the operator also plays",
+}
+_ALONE = "the operator alone chose the seed: it is committed, but it may have been picked among many"
+
+
+def of_fault(subject: Subject, fault: LedgerFault, rerun: Rerun | None) -> replay_service_pb2.VerifyReport:
+    """The report of a ledger with this fault."""
+    result = _common(subject, fault.verdict)
+    finding = result.finding
+    finding.layer, finding.message, finding.line = fault.layer, fault.message, fault.line
+    for path, recorded, expected in fault.differences:
+        finding.differences.add(path=path, recorded=recorded, expected=expected)
+    if fault.seq is not None:
+        _locate(subject, finding, fault.seq)
+        if rerun is not None and (position := _position_before(subject, fault.seq)):
+            finding.position_json = position
+    good = fault.seq if fault.seq is not None else len(subject.bodies)
+    _last_good(subject, result, min(good, len(subject.bodies)) - 1)
+    place = f"record {fault.seq}: " if fault.seq is not None else f"line {fault.line}: " if fault.line else ""
+    result.summary = (
+        f"{_name(fault.verdict)} at {place}{fault.message}" if place else f"{_name(fault.verdict)}: {fault.message}"
+    )
+    return result
+
+
+def of_success(subject: Subject, rerun: Rerun) -> replay_service_pb2.VerifyReport:
+    """The report of a ledger without a fault: valid, or incomplete."""
+    match = rerun.match
+    result = _common(subject, VALID)
+    result.fairness = fairness(match)
+    _last_good(subject, result, len(subject.bodies) - 1)
+    outcome = match.game.outcome(match.state) if match.state is not None else None
+    if outcome is not None:
+        result.winners.extend(outcome.winners)
+    unchecked = []
+    if rerun.folded:
+        what = "sealed parts or an epoch that is not revealed"
+        unchecked.append(f"{_ranges(rerun.folded)} could not be replayed in full: {what}")
+    if not match.over:
+        unchecked.append("the match has not ended: what happens after the last record is open")
+    result.unchecked.extend(unchecked)
+    result.verdict = INCOMPLETE if unchecked else VALID
+    count = len(subject.records)
+    said = f"{_name(result.verdict)}: {count} records, {'nothing wrong' if unchecked else 'every one replayed'}"
+    result.summary = f"{said}, {_signer(subject)}"
+    return result
+
+
+def fairness(match: Match) -> str:
+    """How fair the deal provably is: mode and contributing seats."""
+    seats = [number for number, seat in enumerate(match.seats) if seat.contribution]
+    mode = _MODES.get(match.opened.mode)
+    if match.state is None:
+        return "nothing was dealt"
+    if mode is None or not seats:
+        return f"no seat contributed to the deal; {_ALONE}"
+    return f"{_seats(seats)} of {len(match.seats)} contributed to the deal ({mode})"
+
+
+def _common(subject: Subject, verdict: Verdict.ValueType) -> replay_service_pb2.VerifyReport:
+    result = replay_service_pb2.VerifyReport(
+        verdict=verdict, record_count=len(subject.records), signer_authenticated=subject.authenticated
+    )
+    if subject.bodies:
+        result.match_id = subject.match_id
+    if subject.opened is not None:
+        result.ruleset.CopyFrom(subject.opened.ruleset)
+    result.unchecked.extend(subject.unchecked)
+    return result
+
+
+def _locate(subject: Subject, finding: replay_service_pb2.Finding, seq: int) -> None:
+    finding.seq = seq
+    if subject.file is not None and not finding.line:
+        finding.line = seq + 2
+    body = subject.bodies[seq] if seq < len(subject.bodies) else None
+    if body is not None:
+        finding.request_id = body.cause.request_id
+        if body.cause.kind == record_pb2.CAUSE_KIND_SEAT:
+            finding.seat = body.cause.seat
+
+
+def _last_good(subject: Subject, result: replay_service_pb2.VerifyReport, seq: int) -> None:
+    """The last right record, and the first properly signed head that covers it."""
+    if seq < 0:
+        return
+    result.last_good.seq, result.last_good.hash = seq, subject.records[seq].hash
+    heads = sorted([*subject.heads, *subject.receipts], key=lambda signed: signed.head.count)
+    for signed in heads:
+        if signed.head.count > seq and fits(subject, signed) and any(signed.signed_by(key) for key in subject.keys):
+            result.last_good.head = signed.note
+            return
+
+
+def _position_before(subject: Subject, seq: int) -> str:
+    """The position before record `seq` as JSON, if its epoch is revealed; else empty."""
+    if seq == 0:
+        return ""
+    try:
+        match = match_.fold(list(subject.records[:seq]), subject.registry)
+        if match.state is None or match.epoch > subject.revealed:
+            return ""
+        return dumps(render(match.game.position(match.state)))
+    except (LedgerFault, ValueError):
+        return ""
+
+
+def _name(verdict: Verdict.ValueType) -> str:
+    return replay_service_pb2.Verdict.Name(verdict).removeprefix("VERDICT_")
+
+
+def _signer(subject: Subject) -> str:
+    if not subject.good_heads:
+        return "no signed head"
+    origin = subject.good_heads[-1].head.origin
+    return f"signed by {origin}" if subject.authenticated else f"signer unauthenticated (it calls itself {origin})"
+
+
+def _seats(seats: list[int]) -> str:
+    return f"seat{'s' if len(seats) > 1 else ''} {', '.join(map(str, seats))}"
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Record numbers, ascending, as ranges for people."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][1] == number - 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    words = [str(first) if first == last else f"{first}–{last}" for first, last in parts]
+    return f"record{'s' if len(numbers) > 1 else ''} {', '.join(words)}"

@@ -1,0 +1,94 @@
+"""`sixledger serve`: the server as a process of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from rich.table import Table
+from rich.text import Text
+from sixledger.cli.failures import Failure, unusable
+from sixledger.cli.terminal import out
+from sixledger.engine.version import __version__
+from sixledger.service.config import PREFIX, Settings
+from sixledger.service.keyring import KeyFileError
+from sixledger.service.server import Server, run
+from sixledger.service.store import StoreError
+
+
+def serve(
+    *,
+    listen: Annotated[
+        str | None, Parameter(help=f"HOST:PORT, port 0 for any free one, or unix:PATH. Default: {Settings().listen}.")
+    ] = None,
+    data_dir: Annotated[
+        Path | None, Parameter(help=f"Folder of store and keys. Default: {Settings().data_dir} in the current folder.")
+    ] = None,
+    store: Annotated[
+        str | None, Parameter(help="sqlite:PATH or memory: (gone when the server ends). Default: a file in the folder.")
+    ] = None,
+    key: Annotated[
+        Path | None, Parameter(help="Key file. Default: one in the folder, made at first use; memory: fresh keys.")
+    ] = None,
+    origin: Annotated[
+        str | None, Parameter(help="Name under which the server signs, such as example.org. Default: the address.")
+    ] = None,
+    tls_certificate: Annotated[Path | None, Parameter(help="PEM file of the certificate chain.")] = None,
+    tls_key: Annotated[Path | None, Parameter(help="PEM file of its key.")] = None,
+    grace: Annotated[
+        float | None, Parameter(help="Seconds that running calls get when the server stops. Default: 10.")
+    ] = None,
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"] | None, Parameter(help="From where on to log. Default: info.")
+    ] = None,
+) -> None:
+    """Run the server until Ctrl-C or SIGTERM; then running calls finish first.
+
+    Every setting can also come from the environment, as SIXLEDGER_LISTEN, SIXLEDGER_STORE, SIXLEDGER_DATA_DIR …
+    Logs go to the standard error, a JSON line each.
+    """
+    given: dict[str, Any] = {
+        "listen": listen,
+        "data_dir": data_dir,
+        "store": store,
+        "key_file": key,
+        "origin": origin,
+        "tls_certificate": tls_certificate,
+        "tls_key": tls_key,
+        "grace_s": grace,
+        "log_level": log_level,
+    }
+    try:
+        settings = Settings.from_environment(os.environ, **given)
+        run(settings, started=_say)
+    except KeyFileError as error:
+        raise unusable(str(error)) from None
+    except ValueError as error:
+        raise unusable(f"{error} (options, or variables {PREFIX}…)") from None
+    except StoreError as error:
+        raise Failure(str(error)) from None
+
+
+def _say(server: Server) -> None:
+    """Tell where the server is and how its signatures can be checked."""
+    console = out()
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="faint", no_wrap=True)
+    facts.add_column(overflow="fold")
+    facts.add_row("listening on", Text(server.address, "heading"))
+    facts.add_row("origin", Text(server.origin))
+    facts.add_row("verifier key", Text(str(server.host.signer.verifier_key)))
+    facts.add_row("store", Text(_where(server.settings)))
+    facts.add_row("keys", Text(str(server.settings.key_path or "fresh, gone when the server ends")))
+    facts.add_row("stop", Text("Ctrl-C"))
+    console.print(Text(f"sixledger {__version__} is running", "good"))
+    console.print(facts)
+    console.file.flush()
+
+
+def _where(settings: Settings) -> str:
+    """The store, without what may be a password."""
+    url = settings.store_url
+    return url if url.startswith(("sqlite:", "memory:")) else f"{url.partition(':')[0]}:…"

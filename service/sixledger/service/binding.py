@@ -1,0 +1,69 @@
+"""The transport seam: plain servicers on one side, grpc.aio on the other.
+
+A servicer has a coroutine method for each call, named like it: it takes a message (or iterates messages)
+and returns one (or yields some), and raises ServiceError. Messages are read and written here, not by the
+transport, so that bytes that are no message get a reason like every other error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, TypeVar
+
+import grpc
+from google.protobuf import message_factory
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.message import DecodeError, Message
+from sixledger.service.errors import malformed
+
+M = TypeVar("M", bound=Message)
+
+
+def handler_of(service: ServiceDescriptor, servicer: object) -> Any:
+    """The grpc handler of a service whose calls `servicer` answers. Raises TypeError if one is missing."""
+    handlers = {}
+    for method in service.methods:
+        behaviour = getattr(servicer, method.name, None)
+        if behaviour is None:
+            raise TypeError(f"{type(servicer).__name__} does not have {method.full_name}")
+        handlers[method.name] = _handler(method, behaviour)
+    return grpc.method_handlers_generic_handler(service.full_name, handlers)
+
+
+def _handler(method: MethodDescriptor, behaviour: Callable[[Any], Any]) -> Any:
+    read = _reader(message_factory.GetMessageClass(method.input_type))
+    if method.client_streaming and method.server_streaming:
+        raise TypeError(f"{method.full_name}: calls that stream both ways are not bound")
+
+    if method.client_streaming:
+
+        async def stream_unary(requests: AsyncIterator[bytes], context: Any) -> bytes:
+            reply: Message = await behaviour(read(data) async for data in requests)
+            return reply.SerializeToString()
+
+        return grpc.stream_unary_rpc_method_handler(stream_unary)
+    if method.server_streaming:
+
+        async def unary_stream(data: bytes, context: Any) -> AsyncIterator[bytes]:
+            async for reply in behaviour(read(data)):
+                yield reply.SerializeToString()
+
+        return grpc.unary_stream_rpc_method_handler(unary_stream)
+
+    async def unary_unary(data: bytes, context: Any) -> bytes:
+        reply: Message = await behaviour(read(data))
+        return reply.SerializeToString()
+
+    return grpc.unary_unary_rpc_method_handler(unary_unary)
+
+
+def _reader(kind: type[M]) -> Callable[[bytes], M]:
+    parse = kind.FromString
+
+    def read(data: bytes) -> M:
+        try:
+            return parse(data)
+        except DecodeError:
+            raise malformed("", f"the request cannot be read as {kind.DESCRIPTOR.full_name}") from None
+
+    return read

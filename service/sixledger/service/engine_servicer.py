@@ -1,0 +1,155 @@
+"""EngineService: engines without hosting. The caller owns the match, its secret and its ledger.
+
+Takes and gives messages, raises ServiceError; keeps nothing between calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+from sixledger.engine.errors import EngineError, IllegalCommand
+from sixledger.engine.registry import Registry, installed
+from sixledger.engine.schema import Malformed
+from sixledger.ledger.author import Author
+from sixledger.ledger.faults import LedgerFault, Refused
+from sixledger.ledger.match import Match, begin
+from sixledger.service.checkpoint import from_checkpoint, to_checkpoint
+from sixledger.service.errors import ServiceError, illegal, malformed, translate
+from sixledger.v1 import engine_service_pb2 as pb
+from sixledger.v1 import error_pb2, game_pb2, record_pb2
+
+T = TypeVar("T")
+
+#: Ledgers with more records are folded in a thread, so that other calls go on.
+_INLINE_RECORDS = 50
+
+
+class EngineServicer:
+    """The calls of EngineService, by their names."""
+
+    def __init__(self, registry: Registry | None = None) -> None:
+        """Serve the games of `registry`, by default of this installation."""
+        self._registry = registry or installed()
+
+    async def StartMatch(self, request: pb.StartMatchRequest) -> pb.StartMatchResponse:  # noqa: N802 - RPC names
+        """Open a match: make record 0."""
+        if request.mode not in record_pb2.ContributionMode.values():
+            raise malformed("mode", "is not a mode of this release")
+        try:
+            game = self._registry.latest(request.game)
+            _, match, record = Author.open(
+                game,
+                request.seats,
+                game.schema.options.unpack(request.options),
+                root_secret=request.root_secret,
+                match_id=request.match_id,
+                request_id=request.request_id,
+                time_us=request.time_us,
+                mode=request.mode,
+                immediate=request.immediate,
+            )
+        except (EngineError, Malformed, Refused) as error:
+            raise _translated(error, "options" if isinstance(error, Malformed) else "") from error
+        return pb.StartMatchResponse(record=record, checkpoint=to_checkpoint(match))
+
+    async def ApplyAction(self, request: pb.ApplyActionRequest) -> pb.ApplyActionResponse:  # noqa: N802
+        """Apply one action: make the next record."""
+        if len(request.root_secret) != 32:
+            raise malformed("root_secret", "must be 32 bytes")
+        return await self._run(request.state, lambda: self._apply(request))
+
+    async def ListEngineLegalCommands(  # noqa: N802
+        self, request: pb.ListEngineLegalCommandsRequest
+    ) -> pb.ListEngineLegalCommandsResponse:
+        """List the legal commands of a seat."""
+        match = await self._run(request.state, lambda: self._match(request.state))
+        _check_seat(match, request.seat)
+        reply = pb.ListEngineLegalCommandsResponse(decision=match.decision)
+        if match.state is not None and not match.over:
+            for command in match.game.legal(match.state, request.seat):
+                match.game.schema.commands.pack_into(reply.commands.add(), command)
+        return reply
+
+    async def GetEngineView(self, request: pb.GetEngineViewRequest) -> pb.GetEngineViewResponse:  # noqa: N802
+        """Show what a seat or a spectator sees."""
+        match = await self._run(request.state, lambda: self._match(request.state))
+        viewer = request.seat if request.HasField("seat") else None
+        if viewer is not None:
+            _check_seat(match, viewer)
+        reply = pb.GetEngineViewResponse()
+        if match.state is not None:
+            reply.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, viewer)))
+        return reply
+
+    # -- common parts ----------------------------------------------------------------------------
+
+    async def _run(self, state: pb.EngineState, work: Callable[[], T]) -> T:
+        if len(state.ledger.records) > _INLINE_RECORDS:
+            return await asyncio.to_thread(work)
+        return work()
+
+    def _apply(self, request: pb.ApplyActionRequest) -> pb.ApplyActionResponse:
+        opened, match_id = self._opening(request.state)
+        if not 1 <= opened.epochs <= 1000:
+            raise malformed("state", "the opening does not state 1 to 1000 epochs")
+        author = Author(request.root_secret, match_id, opened.epochs)
+        if author.seeds.commitment != opened.commitment:
+            raise malformed("root_secret", "is not that of the match")
+        match = self._match(request.state, author)
+        try:
+            after, record = author.act(match, request.action)
+        except IllegalCommand as error:
+            raise _illegal(match, request.action, error) from error
+        except (EngineError, Refused) as error:
+            raise _translated(error, "action") from error
+        return pb.ApplyActionResponse(record=record, checkpoint=to_checkpoint(after))
+
+    def _opening(self, state: pb.EngineState) -> tuple[record_pb2.MatchOpened, bytes]:
+        if state.WhichOneof("state") == "checkpoint":
+            return state.checkpoint.opened, state.checkpoint.match_id
+        if not state.ledger.records:
+            raise malformed("state", "holds neither a ledger nor a checkpoint")
+        try:
+            match = begin(state.ledger.records[0], self._registry)
+        except LedgerFault as fault:
+            raise malformed("state.ledger.records[0]", fault.message) from fault
+        return match.opened, match.match_id
+
+    def _match(self, state: pb.EngineState, author: Author | None = None) -> Match:
+        if state.WhichOneof("state") == "checkpoint":
+            seeds = author.seeds if author is not None else None
+            return from_checkpoint(state.checkpoint, "state.checkpoint", self._registry, seeds)
+        if not state.ledger.records:
+            raise malformed("state", "holds neither a ledger nor a checkpoint")
+        number = 0
+        try:
+            match = begin(state.ledger.records[0], self._registry)
+            for number, record in enumerate(state.ledger.records):
+                if len(record.openings) != len(record.seals):
+                    raise malformed(f"state.ledger.records[{number}]", "must have all its openings")
+                match.apply(record, check_signatures=False)
+        except LedgerFault as fault:
+            raise malformed(f"state.ledger.records[{number}]", fault.message) from fault
+        return match
+
+
+def _check_seat(match: Match, seat: int) -> None:
+    if seat >= len(match.seats):
+        raise malformed("seat", f"there is no seat {seat}")
+
+
+def _illegal(match: Match, action: pb.Action, error: IllegalCommand) -> ServiceError:
+    detail = error_pb2.IllegalCommandDetail(rule=error.rule)
+    detail.command.CopyFrom(game_pb2.Command.FromString(action.command))
+    if match.state is not None:
+        detail.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, action.cause.seat)))
+    return illegal(error, detail)
+
+
+def _translated(error: Exception, field: str) -> ServiceError:
+    found = translate(error, field)
+    if found is None:
+        raise error
+    return found

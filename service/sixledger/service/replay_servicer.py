@@ -1,0 +1,103 @@
+"""ReplayService: verifies ledgers. A bad ledger is a verdict, not an error."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import zlib
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+
+from sixledger.ledger.heads import VerifierKey
+from sixledger.service.errors import malformed, too_large, unavailable
+from sixledger.v1 import replay_service_pb2 as pb
+
+_GZIP = b"\x1f\x8b"
+
+
+class ReplayServicer:
+    """The calls of ReplayService, by their names.
+
+    A replay is pure computation: it runs in a process of its own, one at a time, so that nobody who plays
+    has to wait for it. The process is started for the first ledger.
+    """
+
+    def __init__(self, own_key: VerifierKey, *, max_bytes: int = 32 << 20, executor: Executor | None = None) -> None:
+        """Trust `own_key` unless the caller names keys; take files of `max_bytes`, unpacked."""
+        self._own_key = own_key
+        self._max_bytes = max_bytes
+        self._executor = executor
+
+    async def VerifyLedger(  # noqa: N802 - RPC names
+        self, requests: AsyncIterator[pb.VerifyLedgerRequest]
+    ) -> pb.VerifyLedgerResponse:
+        """Verify a ledger file that is sent in pieces."""
+        data = bytearray()
+        keys: Sequence[str] | None = None
+        async for request in requests:
+            if keys is None:
+                keys = list(request.trusted_keys)
+                for index, key in enumerate(keys):
+                    _check_key(key, index)
+            data += request.chunk
+            if len(data) > self._max_bytes:
+                raise too_large("the ledger", self._max_bytes)
+        if not data:
+            raise malformed("chunk", "no bytes were sent")
+        unpacked = unpack(bytes(data), self._max_bytes)
+        trusted = keys or [str(self._own_key)]
+        try:
+            report = await asyncio.get_running_loop().run_in_executor(self._pool(), verify, unpacked, trusted)
+        except BrokenProcessPool as error:
+            self._executor = None
+            raise unavailable("the verification was interrupted") from error
+        return pb.VerifyLedgerResponse(report=pb.VerifyReport.FromString(report))
+
+    def close(self) -> None:
+        """Stop the process, without waiting for a replay that runs."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._executor = None
+
+    def _pool(self) -> Executor:
+        if self._executor is None:
+            # Spawned: a fork would take over threads and sockets of the server.
+            self._executor = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+        return self._executor
+
+
+def _check_key(key: str, index: int) -> None:
+    try:
+        VerifierKey.parse(key)
+    except ValueError as error:
+        raise malformed(f"trusted_keys[{index}]", str(error)) from error
+
+
+def unpack(data: bytes, max_bytes: int) -> bytes:
+    """The file without gzip, so that a small file cannot unpack to a huge one. Raises TOO_LARGE.
+
+    What is no right gzip stays as it is: the verifier says so.
+    """
+    unpacked = bytearray()
+    rest = data
+    while rest.startswith(_GZIP):
+        packer = zlib.decompressobj(wbits=31)
+        try:
+            unpacked += packer.decompress(rest, max_bytes + 1 - len(unpacked))
+        except zlib.error:
+            return data
+        if len(unpacked) > max_bytes:
+            raise too_large("the unpacked ledger", max_bytes)
+        if not packer.eof:
+            return data
+        rest = packer.unused_data
+    return data if rest else bytes(unpacked)
+
+
+def verify(data: bytes, trusted: Sequence[str]) -> bytes:
+    """The serialised report of a ledger file. Runs in a process of its own."""
+    from sixledger.ledger.verify import verify as replay
+
+    report: pb.VerifyReport = replay(data, trusted=[VerifierKey.parse(key) for key in trusted])
+    return report.SerializeToString()

@@ -1,0 +1,240 @@
+"""Building, running and stopping a server.
+
+    async with Server(Settings(listen="127.0.0.1:0", store="memory:")) as server:
+        print(server.address)
+
+`run` does it for a process of its own, until a signal comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from types import TracebackType
+from typing import Any, Self
+
+import grpc
+import grpc.aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1._async import HealthServicer
+from grpc_reflection.v1alpha import reflection
+from sixledger.engine.version import __version__
+from sixledger.ledger.heads import HeadSigner
+from sixledger.service import logs
+from sixledger.service.binding import handler_of
+from sixledger.service.catalog_servicer import CatalogServicer
+from sixledger.service.config import Settings
+from sixledger.service.engine_servicer import EngineServicer
+from sixledger.service.host import MatchHost, wall_clock
+from sixledger.service.interceptor import Gate
+from sixledger.service.keyring import Keyring
+from sixledger.service.match_servicer import MatchServicer
+from sixledger.service.replay_servicer import ReplayServicer
+from sixledger.service.store import Store, open_store
+from sixledger.service.tokens import TokenMint
+from sixledger.service.watch import WatchTiming
+from sixledger.v1 import catalog_service_pb2, engine_service_pb2, match_service_pb2, replay_service_pb2
+
+
+class Server:
+    """A server in the running event loop. Start it once; it cannot be started again after `stop`."""
+
+    #: What answers the match calls; there once the server has started.
+    host: MatchHost
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        store: Store | None = None,
+        keyring: Keyring | None = None,
+        clock: Callable[[], int] = wall_clock,
+        root_secret: Callable[[], bytes] | None = None,
+    ) -> None:
+        """What is given goes before the settings; a given `store` is open and stays the caller's.
+
+        `clock` gives microseconds since 1970-01-01 UTC, `root_secret` 32 random bytes for each match; both
+        are for tests.
+        """
+        self.settings = settings or Settings()
+        self.gate = Gate(slow_s=self.settings.slow_call_s)
+        self.port = 0
+        self._store = store
+        self._keyring = keyring
+        self._clock = clock
+        self._root_secret = root_secret
+        self._resources = AsyncExitStack()
+        self._health = HealthServicer()
+        self._stopped: asyncio.Task[None] | None = None
+        self._log = logs.Log("server")
+
+    async def start(self) -> None:
+        """Open the store, load or make the keys, listen and answer. Raises StoreError, ValueError or OSError."""
+        async with AsyncExitStack() as resources:
+            store = self._store
+            if store is None:
+                store = await resources.enter_async_context(self._open_store())
+            self._server = grpc.aio.server(interceptors=(self.gate,), options=_options(self.settings))
+            resources.push_async_callback(self._server.stop, None)
+            self._listen()
+            self._add_services(store, resources)
+            await self._server.start()
+            for name in self._names:
+                await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+            self._resources = resources.pop_all()
+        self._log.info("started", address=self.address, origin=self.origin, version=__version__)
+
+    def _open_store(self) -> Store:
+        if self.settings.store_url != "memory:":
+            self.settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return open_store(self.settings.store_url)
+
+    def _listen(self) -> None:
+        settings = self.settings
+        if settings.tls_certificate is None or settings.tls_key is None:
+            add = self._server.add_insecure_port
+            arguments: tuple[Any, ...] = ()
+        else:
+            pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
+            add = self._server.add_secure_port
+            arguments = (grpc.ssl_server_credentials([pair]),)
+        try:
+            self.port = add(settings.listen, *arguments)
+        except RuntimeError:
+            self.port = 0
+            raise OSError(f"cannot listen on {settings.listen}: is the address right, and free?") from None
+
+    def _add_services(self, store: Store, resources: AsyncExitStack) -> None:
+        settings = self.settings
+        keyring = self._keyring
+        if keyring is None:
+            keyring = Keyring.generate() if settings.key_path is None else Keyring.load_or_create(settings.key_path)
+        signer = HeadSigner(self.origin, keyring.signing_key)
+        self.host = MatchHost(
+            store, signer, clock=self._clock, cached_matches=settings.cached_matches, root_secret=self._root_secret
+        )
+        tokens = TokenMint(keyring.token_key, settings.token_lifetime_s)
+        timing = WatchTiming(tick_s=settings.watch_tick_s, heartbeat_s=settings.heartbeat_s)
+        replay = ReplayServicer(signer.verifier_key, max_bytes=settings.max_ledger_bytes)
+        resources.callback(replay.close)
+        servicers = [
+            (match_service_pb2.DESCRIPTOR, "MatchService", MatchServicer(self.host, tokens, timing)),
+            (engine_service_pb2.DESCRIPTOR, "EngineService", EngineServicer()),
+            (catalog_service_pb2.DESCRIPTOR, "CatalogService", CatalogServicer(signer)),
+            (replay_service_pb2.DESCRIPTOR, "ReplayService", replay),
+        ]
+        services = [(file.services_by_name[name], servicer) for file, name, servicer in servicers]
+        self._server.add_generic_rpc_handlers(tuple(handler_of(*service) for service in services))
+        self._names = [descriptor.full_name for descriptor, _ in services]
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection([*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME], self._server)
+
+    @property
+    def address(self) -> str:
+        """Where clients find the server: `HOST:PORT`, or `unix:PATH`."""
+        host, colon, port = self.settings.listen.rpartition(":")
+        return f"{host}:{self.port}" if colon and port.isdigit() else self.settings.listen
+
+    @property
+    def origin(self) -> str:
+        """The name under which heads are signed."""
+        return self.settings.origin or self.address
+
+    async def stop(self, grace_s: float | None = None) -> None:
+        """Stop: no new calls, running ones get `grace_s` seconds, watches end, what was written is flushed.
+
+        Harmless when repeated; a caller that is cancelled leaves, the stopping goes on.
+        """
+        if self._stopped is None:
+            grace = self.settings.grace_s if grace_s is None else grace_s
+            self._stopped = asyncio.ensure_future(self._stop(grace))
+        await asyncio.shield(self._stopped)
+
+    async def _stop(self, grace_s: float) -> None:
+        self._log.info("stopping", running=self.gate.running)
+        await self._health.enter_graceful_shutdown()
+        self.gate.drain()
+        # Watches end at once; unary calls finish. Only then the transport closes: it would cancel what runs.
+        self.host.hub.close()
+        idle = await self.gate.idle(grace_s)
+        if not idle:
+            self._log.warning("calls_cut_off", running=self.gate.running)
+        await self._server.stop(0.25 if idle else 0)
+        await self._resources.aclose()
+        self._log.info("stopped")
+
+    async def wait(self) -> None:
+        """Wait until the server has stopped."""
+        await self._server.wait_for_termination()
+        if self._stopped is not None:
+            await asyncio.shield(self._stopped)
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
+
+
+def _options(settings: Settings) -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", settings.max_request_bytes),
+        ("grpc.max_send_message_length", 64 << 20),
+        ("grpc.max_concurrent_streams", settings.max_streams),
+        ("grpc.so_reuseport", 0),
+        # Dead connections are noticed within a minute and a half; clients may ask as often as every ten seconds.
+        ("grpc.keepalive_time_ms", 60_000),
+        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+        ("grpc.http2.max_ping_strikes", 3),
+    ]
+
+
+def run(settings: Settings, *, started: Callable[[Server], None] | None = None) -> None:
+    """Serve until SIGINT or SIGTERM; a second one cuts running calls off.
+
+    `started` is called once the server answers. Uses uvloop where it is installed. Raises what
+    `Server.start` raises.
+    """
+    logs.configure(settings.log_level)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(settings, started))
+
+
+async def _serve(settings: Settings, started: Callable[[Server], None] | None) -> None:
+    signalled = asyncio.Event()
+    server = Server(settings)
+    await server.start()
+
+    def on_signal() -> None:
+        if signalled.is_set():
+            server.gate.give_up()
+        signalled.set()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on_signal)
+    # Everything that lives now lives to the end: the collector need not look at it again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    if started is not None:
+        started(server)
+    await signalled.wait()
+    await server.stop()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory

@@ -1,0 +1,32 @@
+"""The server of the unary benchmark: the product as `sixledger serve` runs it, with the echo beside it.
+
+    python -m bench.unary_server <folder for store and keys> [<port>]
+
+Prints its address once it answers, and serves until SIGTERM.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bench.echo import handler
+from sixledger.service.config import Settings
+from sixledger.service.server import Server, run
+
+
+def _started(server: Server) -> None:
+    server._server.add_generic_rpc_handlers((handler(),))
+    sys.stdout.write(f"{server.address}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    # Matches are opened between the windows: a line for each would only fill the terminal.
+    settings = Settings(
+        listen=f"127.0.0.1:{sys.argv[2] if len(sys.argv) > 2 else 0}",
+        data_dir=Path(sys.argv[1]),
+        log_level="warning",
+        cached_matches=8192,
+    )
+    run(settings, started=_started)

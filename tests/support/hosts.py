@@ -1,0 +1,177 @@
+"""Match hosts without a socket: a clock that is set by hand, and stores that fail on purpose."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from sixledger.ledger.heads import HeadSigner
+from sixledger.service.host import MatchHost
+from sixledger.service.keyring import Keyring
+from sixledger.service.match_servicer import MatchServicer
+from sixledger.service.store import AppendResult, Cursor, Entry, MatchRow, MemoryStore, Store
+from sixledger.service.tokens import TokenMint
+from sixledger.service.watch import WatchTiming
+from sixledger.v1 import engine_service_pb2, game_pb2, record_pb2
+from sixledger.v1 import match_service_pb2 as pb
+from support.servers import ONE_ROUND
+
+KEYRING = Keyring(bytes(range(32)), bytes(range(32, 64)))
+TIMING = WatchTiming(tick_s=0.02, heartbeat_s=5)
+START_US = 1_700_000_000_000_000
+
+_request_ids = count(1)
+
+
+def request_id() -> bytes:
+    """A request id that was not used before."""
+    return next(_request_ids).to_bytes(16, "big")
+
+
+class Clock:
+    """A clock that moves when it is told to, in microseconds."""
+
+    def __init__(self) -> None:
+        self.now_us = START_US
+
+    def __call__(self) -> int:
+        return self.now_us
+
+
+class StoreAround(Store):
+    """Passes everything on to another store. `before_append` may act first, or raise."""
+
+    def __init__(self, inner: Store) -> None:
+        self.inner = inner
+        self.appends = 0
+        self.before_append: Callable[[Entry], Awaitable[None]] | None = None
+        self.after_append: Callable[[Entry], Awaitable[None]] | None = None
+
+    async def open(self) -> None:
+        await self.inner.open()
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+    async def create(self, row: MatchRow, first: Entry) -> bool:
+        return await self.inner.create(row, first)
+
+    async def append(self, entry: Entry) -> AppendResult:
+        self.appends += 1
+        if self.before_append is not None:
+            await self.before_append(entry)
+        result = await self.inner.append(entry)
+        if self.after_append is not None:
+            await self.after_append(entry)
+        return result
+
+    async def match(self, match_id: bytes) -> MatchRow | None:
+        return await self.inner.match(match_id)
+
+    async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
+        return await self.inner.records(match_id, first, limit)
+
+    async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
+        return await self.inner.find_request(match_id, kind, seat, request_id)
+
+    async def display_names(self, match_id: bytes) -> dict[int, str]:
+        return await self.inner.display_names(match_id)
+
+    async def list_matches(
+        self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
+    ) -> Sequence[MatchRow]:
+        return await self.inner.list_matches(status=status, game=game, after=after, limit=limit)
+
+
+@dataclass
+class Replica:
+    """One host on a store, with the servicer in front of it."""
+
+    host: MatchHost
+    servicer: MatchServicer
+    clock: Clock
+
+    async def start(self, seats: int = 2, options: game_pb2.Options = ONE_ROUND) -> StartedMatch:
+        """A match that runs."""
+        created = await self.servicer.CreateMatch(
+            pb.CreateMatchRequest(
+                game="nimmt", options=options, seats=seats, mode=record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
+            )
+        )
+        tokens = []
+        for seat in range(seats):
+            joined = await self.servicer.JoinMatch(pb.JoinMatchRequest(match_id=created.match_id, seat=seat))
+            tokens.append(joined.token)
+        return StartedMatch(created.match_id, created.owner_token, tokens)
+
+    async def request(self, match: StartedMatch, choice: int = 0, index: int = 0) -> pb.SubmitCommandRequest:
+        """A new request of the first seat that may act (or another, by `index`)."""
+        stands = (await self.host.fresh(match.match_id)).match
+        seat = stands.to_act[index]
+        commands = stands.game.legal(stands.state, seat)
+        command = stands.game.schema.commands.pack(commands[choice]).SerializeToString()
+        act = pb.Act(match_id=match.match_id, token=match.tokens[seat], request_id=request_id())
+        return pb.SubmitCommandRequest(act=act, decision=stands.decision, command=command)
+
+    async def play(self, match: StartedMatch, commands: int = 10_000) -> None:
+        """Play until the match ends or `commands` were given."""
+        for _ in range(commands):
+            if (await self.host.fresh(match.match_id)).match.over:
+                return
+            await self.servicer.SubmitCommand(await self.request(match))
+
+    async def watch(self, match_id: bytes, **arguments: Any) -> AsyncIterator[pb.WatchMatchResponse]:
+        """The items of a watch."""
+        async for item in self.servicer.WatchMatch(pb.WatchMatchRequest(match_id=match_id, **arguments)):
+            yield item
+
+
+@dataclass
+class StartedMatch:
+    """A match and the tokens that act in it."""
+
+    match_id: bytes
+    owner_token: str
+    tokens: list[str]
+
+
+def replica(store: Store, clock: Clock | None = None, **arguments: Any) -> Replica:
+    """A host on an open store. All replicas share their keys."""
+    clock = clock or Clock()
+    host = MatchHost(store, HeadSigner("test.example", KEYRING.signing_key), clock=clock, **arguments)
+    return Replica(host, MatchServicer(host, TokenMint(KEYRING.token_key, 3600), TIMING), clock)
+
+
+@asynccontextmanager
+async def hosting(**arguments: Any) -> AsyncIterator[tuple[Replica, StoreAround]]:
+    """A host on a store in memory, and the store."""
+    async with StoreAround(MemoryStore()) as store:
+        yield replica(store, **arguments), store
+
+
+def ledger_of(store: StoreAround, match_id: bytes) -> Awaitable[list[bytes]]:
+    """The stored records of a match."""
+    return store.records(match_id, 0, 100_000)
+
+
+def root_secrets() -> Callable[[], bytes]:
+    """The same row of root secrets each time."""
+    numbers = count()
+    return lambda: hashlib.sha256(next(numbers).to_bytes(4, "big")).digest()
+
+
+def action_of(request: pb.SubmitCommandRequest, seat: int, time_us: int) -> engine_service_pb2.Action:
+    """The action that EngineService takes for a hosted command."""
+    cause = record_pb2.Cause(
+        kind=record_pb2.CAUSE_KIND_SEAT,
+        seat=seat,
+        request_id=request.act.request_id,
+        decision=request.decision,
+        observed_head=request.act.observed_head,
+        signature=request.act.signature,
+    )
+    return engine_service_pb2.Action(cause=cause, time_us=time_us, command=request.command)

@@ -1,0 +1,241 @@
+"""A match played without any service, as an honest service would show it: what the client is tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from random import Random
+from typing import Any, TypeVar
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from google.protobuf.message import Message
+from sixledger.client.core import acts
+from sixledger.client.core.flow import Open, Read, Sleep
+from sixledger.client.core.tracker import Tracker
+from sixledger.client.credentials import Credentials
+from sixledger.engine.nimmt import GAME
+from sixledger.games.nimmt.v1 import nimmt_pb2
+from sixledger.ledger import hashing, records
+from sixledger.ledger.author import Author
+from sixledger.ledger.heads import HeadSigner
+from sixledger.ledger.keys import ActKind
+from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2
+
+T = TypeVar("T")
+
+MATCH_ID = bytes(range(16))
+START_US = 1_700_000_000_000_000
+SIGNER = HeadSigner("play.test", Ed25519PrivateKey.from_private_bytes(b"\x01" * 32))
+#: Signs for the same origin with another key.
+IMPOSTOR = HeadSigner("play.test", Ed25519PrivateKey.from_private_bytes(b"\x02" * 32))
+ONE_ROUND = nimmt_pb2.Options(end_mode=nimmt_pb2.END_MODE_ROUNDS, rounds=1)
+TWO_ROUNDS = nimmt_pb2.Options(end_mode=nimmt_pb2.END_MODE_ROUNDS, rounds=2)
+COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
+
+
+def credentials(seat: int, *, sign: bool = True, contribute: bool = True) -> Credentials:
+    """The same secrets for a seat in every run."""
+    made = Credentials(MATCH_ID, seat, hashing.sha256(b"secret", bytes((seat,))), token=f"token-{seat}")
+    if sign:
+        made.private_key = hashing.sha256(b"key", bytes((seat,)))
+    if contribute:
+        made.contribution = hashing.sha256(b"contribution", bytes((seat,)))
+    return made
+
+
+class HonestTable:
+    """Writes the ledger of one match, and shows it to viewers as the service does."""
+
+    def __init__(
+        self,
+        seats: int = 2,
+        options: nimmt_pb2.Options = ONE_ROUND,
+        *,
+        sign: bool = True,
+        contribute: bool = True,
+        mode: record_pb2.ContributionMode.ValueType = COMMIT_REVEAL,
+        root_secret: bytes = b"\x07" * 32,
+    ) -> None:
+        """Open the match; nobody has joined."""
+        self.players = [credentials(seat, sign=sign, contribute=contribute) for seat in range(seats)]
+        self.author, self.match, first = Author.open(
+            GAME,
+            seats,
+            options,
+            root_secret=root_secret,
+            match_id=MATCH_ID,
+            request_id=hashing.sha256(b"create")[:16],
+            time_us=START_US,
+            mode=mode,
+        )
+        self.records = [first]
+        self.revealed = [0]
+        self.clock = START_US
+
+    # -- playing -----------------------------------------------------------------------------------
+
+    def act(
+        self, seat: int, kind: ActKind, payload: bytes, request_id: bytes = b"", **action: Any
+    ) -> record_pb2.Record:
+        """Let a seat act, signed if it signs; `action` is the case of Action."""
+        player = self.players[seat]
+        self.clock += 1_000_000
+        decision = self.match.decision if kind is ActKind.COMMAND else 0
+        request_id = request_id or hashing.sha256(b"request", len(self.records).to_bytes(4, "big"))[:16]
+        observed = self.match.first_hash if kind is ActKind.JOIN else self.match.hash
+        signature = player.sign(kind, decision, observed, request_id, payload)
+        cause = record_pb2.Cause(
+            kind=record_pb2.CAUSE_KIND_SEAT,
+            seat=seat,
+            request_id=request_id,
+            decision=decision,
+            observed_head=observed if signature else b"",
+            signature=signature,
+        )
+        return self._append(engine_service_pb2.Action(cause=cause, time_us=self.clock, **action))
+
+    def abort(self) -> record_pb2.Record:
+        """Let the owner abort."""
+        cause = record_pb2.Cause(kind=record_pb2.CAUSE_KIND_TABLE, request_id=b"a" * 16)
+        self.clock += 1_000_000
+        abort = engine_service_pb2.AbortAction()
+        return self._append(engine_service_pb2.Action(cause=cause, time_us=self.clock, abort=abort))
+
+    def _append(self, action: engine_service_pb2.Action) -> record_pb2.Record:
+        self.match, record = self.author.act(self.match, action)
+        self.records.append(record)
+        self.revealed.append(self.match.revealed)
+        return record
+
+    def join(self) -> HonestTable:
+        """Let every seat join."""
+        for seat, player in enumerate(self.players):
+            key = player.public_key
+            join = engine_service_pb2.JoinAction(public_key=key, contributes=player.contributes)
+            self.act(seat, ActKind.JOIN, key, player.request_id("join"), join=join)
+        return self
+
+    def contribute(self) -> HonestTable:
+        """Let every seat commit and reveal: the game starts with the last."""
+        if self.match.opened.mode == COMMIT_REVEAL:
+            for seat, player in enumerate(self.players):
+                value = acts.contribution_commitment(player)
+                self.act(seat, ActKind.COMMITMENT, value, player.request_id("commitment"), commitment=value)
+        for seat, player in enumerate(self.players):
+            value, request_id = player.contribution, player.request_id("contribution")
+            self.act(seat, ActKind.CONTRIBUTION, value, request_id, contribution=value)
+        return self
+
+    def start(self) -> HonestTable:
+        """Join and contribute."""
+        self.join()
+        return self if self.match.state is not None else self.contribute()
+
+    def command(self, seat: int, command: Message) -> record_pb2.Record:
+        """Let a seat play."""
+        data = GAME.schema.commands.pack(command).SerializeToString(deterministic=True)
+        return self.act(seat, ActKind.COMMAND, data, command=data)
+
+    def play(self, commands: int = 1_000_000, seed: int = 0) -> HonestTable:
+        """Play random commands, until the end if there are not so many."""
+        choices = Random(seed)
+        for _ in range(commands):
+            if self.match.over:
+                break
+            seat = choices.choice(self.match.to_act)
+            self.command(seat, choices.choice(GAME.legal(self.match.state, seat)))
+        return self
+
+    # -- showing -----------------------------------------------------------------------------------
+
+    def head(self, count: int, signer: HeadSigner = SIGNER) -> str:
+        """The signed head of the first `count` records."""
+        record = self.records[count - 1]
+        return signer.sign(MATCH_ID, count, record.hash, records.read_body(record).time_us)
+
+    def shown(self, seq: int, viewer: int | None, *, head: bool = False) -> match_service_pb2.WatchRecord:
+        """Record `seq` as a watcher gets it; a message of its own, to be tampered with at will."""
+        before, after = self.revealed[seq - 1] if seq else 0, self.revealed[seq]
+        item = match_service_pb2.WatchRecord(
+            record=records.redact(self.records[seq], viewer, after), head=self.head(seq + 1) if head else ""
+        )
+        for earlier in range(seq):
+            if late := records.late_openings(self.records[earlier], viewer, before, after):
+                item.late_openings.add(seq=earlier, openings=late)
+        return item
+
+    def stream(self, viewer: int | None, first_seq: int = 0) -> list[match_service_pb2.WatchMatchResponse]:
+        """The whole stream of a watcher: the records, that all are here, and the end if the match is over."""
+        items = [
+            match_service_pb2.WatchMatchResponse(record=self.shown(seq, viewer))
+            for seq in range(first_seq, len(self.records))
+        ]
+        head = self.head(len(self.records))
+        items.append(match_service_pb2.WatchMatchResponse(caught_up=match_service_pb2.CaughtUp(head=head)))
+        if self.match.over:
+            items.append(match_service_pb2.WatchMatchResponse(ended=match_service_pb2.WatchEnded(head=head)))
+        return items
+
+    def tracker(self, viewer: int | None) -> Tracker:
+        """A tracker that has received nothing."""
+        return Tracker(MATCH_ID, SIGNER.verifier_key, None if viewer is None else self.players[viewer])
+
+    def tracked(self, viewer: int | None, count: int | None = None) -> Tracker:
+        """A tracker that has received the first `count` records, or all."""
+        tracker = self.tracker(viewer)
+        for seq in range(len(self.records) if count is None else count):
+            item = self.shown(seq, viewer)
+            tracker.receive(item.record, item.late_openings, item.head)
+        return tracker
+
+
+def run(flow: Generator[Any, Any, T], perform: Callable[[Any], Any]) -> T:
+    """The result of a flow whose effects `perform` performs; an exception of it is thrown into the flow."""
+    try:
+        effect = next(flow)
+        while True:
+            try:
+                result = perform(effect)
+            except Exception as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(result)
+    except StopIteration as stop:
+        value: T = stop.value
+        return value
+
+
+class ScriptedStreams:
+    """Performs the effects of a feed: each opened stream yields what the script says, errors included.
+
+    A stream whose script is used up has ended. `opened` holds the first records asked for.
+    """
+
+    def __init__(self, *scripts: list[Any]) -> None:
+        """One script per stream, in the order in which they are opened."""
+        self._scripts = list(scripts)
+        self.opened: list[int] = []
+        self.cancelled = 0
+        self.slept: list[float] = []
+
+    def cancel(self) -> bool:
+        """Count the streams that were given up."""
+        self.cancelled += 1
+        return True
+
+    def __call__(self, effect: Any) -> Any:
+        """Perform one effect."""
+        if isinstance(effect, Sleep):
+            self.slept.append(effect.seconds)
+        elif isinstance(effect, Open):
+            request: Any = effect.request
+            self.opened.append(request.first_seq)
+            self._script = self._scripts.pop(0)
+            return self
+        elif isinstance(effect, Read):
+            item = self._script.pop(0) if self._script else None
+            if isinstance(item, Exception):
+                raise item
+            return item
+        else:
+            raise AssertionError(f"a feed does not need {effect}")
+        return None
