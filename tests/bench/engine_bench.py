@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from bench.bare_nimmt import BareMatch
-from bench.measure import Comparison, Figure, Report, Spread, by_turns, cpu_seconds
+from bench.measure import Comparison, Figure, Report, Spread, all_of, by_turns, cpu_seconds
 from sixledger.engine.bots import Policy, bot
 from sixledger.engine.chance import Chance, Stream
 from sixledger.engine.game import Setup
@@ -126,16 +126,6 @@ def play_bare(match: Script) -> BareMatch:
     return bare
 
 
-def all_of(play: Callable[[Script], object], matches: Sequence[Script]) -> Callable[[], None]:
-    """Play every match."""
-
-    def work() -> None:
-        for match in matches:
-            play(match)
-
-    return work
-
-
 def run(matches: int = 40, rounds: int = 7, simulated: int = 300) -> Report:
     """Measure with so many matches for the steps and for the simulation, in so many rounds."""
     scripts = [script(seed) for seed in range(matches)]
@@ -206,6 +196,4 @@ def _simulations(matches: int, rounds: int) -> tuple[Comparison, list[Figure]]:
 
 
 if __name__ == "__main__":
-    report = run()
-    for each in (*report.comparisons, *report.figures):
-        sys.stdout.write(" | ".join(each.row()) + "\n")
+    sys.stdout.write(run().text() + "\n")

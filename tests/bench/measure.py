@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,21 @@ class Report:
 
     comparisons: list[Comparison]
     figures: list[Figure]
+
+    def text(self) -> str:
+        """A line for each figure."""
+        rows = [each.row() for each in self.comparisons] + [each.row() for each in self.figures]
+        return "\n".join(" | ".join(row) for row in rows)
+
+
+def all_of(work: Callable[[T], object], items: Sequence[T]) -> Callable[[], None]:
+    """Does `work` for every item."""
+
+    def works() -> None:
+        for item in items:
+            work(item)
+
+    return works
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:

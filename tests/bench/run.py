@@ -18,15 +18,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import disk_bench, engine_bench, store_bench, unary_bench
+from bench import disk_bench, engine_bench, ledger_bench, store_bench, unary_bench
 from bench.measure import Comparison, Figure, Report
 
 _COMPARISONS = ["Measured", "", "Baseline", "", "Ratio (min–max)", "Reach"]
 _FIGURES = ["For orientation", "Median (min–max)", ""]
 
 
-def _store(folder: Path, rounds: int, seconds: float) -> Report:
-    """Durable appends, each run of the store's benchmark being one round of both ways."""
+def store(folder: Path, rounds: int, seconds: float) -> Report:
+    """Durable appends; each run of the store's benchmark is one round of both ways."""
     found = [store_bench.run(seconds, folder) for _ in range(rounds)]
     pairs = [(each["group"]["appends_per_s"], each["single"]["appends_per_s"]) for each in found]  # type: ignore[index]
     single = "a transaction for each append"
@@ -39,8 +39,9 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
     """The benchmarks by name. `quick` takes fewer and shorter rounds."""
     return {
         "engine": lambda: engine_bench.run(10, 3, 60) if quick else engine_bench.run(),
+        "ledger": lambda: ledger_bench.run(3, 3) if quick else ledger_bench.run(),
         "disk": lambda: disk_bench.run(folder, 3, 0.2) if quick else disk_bench.run(folder),
-        "store": lambda: _store(folder, 3, 0.5) if quick else _store(folder, 5, 1.5),
+        "store": lambda: store(folder, 3, 0.5) if quick else store(folder, 5, 1.5),
         "unary": lambda: unary_bench.run(folder, 3, 0.7) if quick else unary_bench.run(folder),
     }
 
@@ -87,7 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks; exit status 1 with `--check` if a ratio is out of reach."""
     parser = argparse.ArgumentParser(description="Measure Sixledger: ratios to baselines of the same run.")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: under 40 s")
-    parser.add_argument("--only", action="append", metavar="PART", help="engine, disk, store or unary; repeatable")
+    parser.add_argument(
+        "--only", action="append", metavar="PART", help="engine, ledger, disk, store or unary; repeatable"
+    )
     parser.add_argument("--folder", type=Path, help="where stores are made: on the disk that is meant")
     parser.add_argument("--check", action="store_true", help="exit status 1 if a ratio is out of reach")
     shape = parser.add_mutually_exclusive_group()

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from bench import disk_bench, engine_bench, run, store_bench, unary_bench
+from bench import disk_bench, engine_bench, ledger_bench, run, unary_bench
 from bench.engine_bench import drawn_script, play_bare, play_engine, script
 from bench.measure import Comparison, Figure, Report, Spread, number
+from sixledger.engine.nimmt import GAME
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "benchmarks.md"
 
@@ -33,7 +34,7 @@ def test_the_bare_baseline_plays_by_the_same_rules(seats: int, seed: int) -> Non
         assert bare.over
         assert bare.totals == match.totals
         assert bare.winners == match.winners
-        assert engine_bench.GAME.outcome(play_engine(match)) is not None
+        assert GAME.outcome(play_engine(match)) is not None
 
 
 def test_packs_shuffled_beforehand_are_those_of_the_match() -> None:
@@ -45,13 +46,17 @@ def test_the_engine_benchmark_runs() -> None:
     check(engine_bench.run(matches=1, rounds=1, simulated=10))
 
 
+def test_the_ledger_benchmark_runs() -> None:
+    """And what it verifies is valid."""
+    check(ledger_bench.run(matches=1, rounds=1))
+
+
 def test_the_disk_benchmark_runs(tmp_path: Path) -> None:
     check(disk_bench.run(tmp_path, rounds=1, seconds=0.01))
 
 
 def test_the_store_benchmark_runs(tmp_path: Path) -> None:
-    found = store_bench.run(0.05, tmp_path)
-    assert isinstance(found["ratio"], float)
+    check(run.store(tmp_path, rounds=1, seconds=0.05))
 
 
 def test_the_unary_benchmark_runs(tmp_path: Path) -> None:

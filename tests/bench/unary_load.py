@@ -209,7 +209,7 @@ async def main(address: str, rounds: int, seconds: float, workers: int) -> dict[
     load = Load(address)
     try:
         windows: list[dict[str, dict[str, float]]] = []
-        rate = 6000.0
+        rate, request_size, reply_size = 6000.0, 0, 0
         for _ in range(rounds + 1):
             # A match is good for 20 commands and a few more; some to spare if this window is faster.
             ready = await load.prepare_many(workers + int(rate * seconds / (_SEATS * _CARDS) * 1.5), workers)

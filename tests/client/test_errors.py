@@ -9,7 +9,7 @@ import grpc
 import pytest
 from google.protobuf import any_pb2
 from google.rpc import error_details_pb2, status_pb2
-from sixledger.annotations.v1 import error_pb2 as annotations
+from sixledger.annotations.v1 import error_pb2 as error_annotations
 from sixledger.client import errors
 from sixledger.client.statuses import from_rpc_error
 from sixledger.games.nimmt.v1 import nimmt_pb2
@@ -48,7 +48,7 @@ def info(reason: str, domain: str = errors.DOMAIN, **metadata: str) -> error_det
 @pytest.mark.parametrize("value", REASONS, ids=lambda value: value.name)
 def test_every_reason_has_one_exception_with_the_contract_of_the_schema(value: Any) -> None:
     name = value.name.removeprefix("REASON_")
-    contract = value.GetOptions().Extensions[annotations.error]
+    contract = value.GetOptions().Extensions[error_annotations.error]
     error = from_rpc_error(Failed(grpc.StatusCode[contract.status], "no", info(name, match="00")))
     assert type(error) is errors.BY_REASON[name]
     assert isinstance(error, errors.ServiceError)

@@ -42,12 +42,14 @@ def test_an_honest_ledger_is_believed_and_its_view_is_the_service_s(played: Hone
 
 
 def test_late_openings_show_what_was_sealed(played: HonestTable) -> None:
-    received = played.tracked(None).received
-    commands = [facts.command for recorded in received for _, facts in recorded.opened]
-    commands += [recorded.facts.command for recorded in received if recorded.body.reveals]
-    cards = [command.card for command in commands if isinstance(command, nimmt_pb2.SelectCard)]
-    assert len(cards) == 2 * 2 * 10
-    assert all(cards)
+    def cards(count: int) -> list[int]:
+        commands = [recorded.facts.command for recorded in played.tracked(None, count).received]
+        return [command.card for command in commands if isinstance(command, nimmt_pb2.SelectCard)]
+
+    before, after = cards(revealing(played)), cards(revealing(played) + 1)
+    assert before == [0] * (2 * 10 - 1)  # the last card of the round comes with the reveal
+    assert len(after) == 2 * 10
+    assert all(after)
 
 
 # -- lies about records ------------------------------------------------------------------------------

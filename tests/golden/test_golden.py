@@ -24,7 +24,7 @@ def test_a_golden_playthrough_can_be_written_anew(entry: golden.Playthrough) -> 
 
 
 def test_every_playthrough_on_disk_is_listed_and_the_other_way_round() -> None:
-    assert {entry.path for entry in ENTRIES} == set(golden.FOLDER.glob("*@*/*"))
+    assert {entry.path for entry in ENTRIES} == set(golden.FOLDER.glob("*@*/*.txt"))
 
 
 @pytest.mark.parametrize("game", installed().all(), ids=lambda game: f"{game.id}@{game.version}")

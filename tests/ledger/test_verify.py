@@ -301,7 +301,11 @@ def test_a_header_that_names_a_stronger_viewer_is_a_bad_opening(table: Table) ->
 def test_a_seal_for_other_seats_is_tampering(unsigned: Table) -> None:
     seq = find(unsigned.records, "chosen")
     for field, value in (("audience", 3), ("epoch", 2)):
-        forged = forge(unsigned.records, seq, None, lambda record, f=field, v=value: setattr(record.seals[0], f, v))
+
+        def lie(record: record_pb2.Record, field: str = field, value: int = value) -> None:
+            setattr(record.seals[0], field, value)
+
+        forged = forge(unsigned.records, seq, None, lie)
         report = judge(forged)
         assert (verdict(report), report.finding.layer) in (("TAMPERED", "openings"), ("BAD_OPENING", "openings"))
         assert report.finding.seq == seq
@@ -541,7 +545,7 @@ def test_lies_in_the_open_part_of_a_running_match_are_found_by_spectators(runnin
         (dealt, hand, "RULES_DIVERGENCE"),
         (chosen, row, "TAMPERED"),
         (chosen, decision, "ILLEGAL_COMMAND"),
-        (chosen, stranger, "BAD_SIGNATURE"),
+        (chosen, stranger, "ILLEGAL_COMMAND"),
     ):
         report = _as(running, forge(running.records, seq, lie), None)
         assert (verdict(report), report.finding.seq) == (expected, seq), (lie.__name__, report.summary)

@@ -128,9 +128,9 @@ async def test_wrong_lengths_and_limits_name_their_field() -> None:
     """Ids, secrets, keys, heads, signatures, names, pages."""
     async with serving() as (_, client):
         table = await create(client, 2)
-        join = {"match_id": table.match_id, "seat": 0}
+        join: dict[str, Any] = {"match_id": table.match_id, "seat": 0}
         token = (await client.match.JoinMatch(pb.JoinMatchRequest(match_id=table.match_id, seat=1))).token
-        act = {"match_id": table.match_id, "token": token, "request_id": bytes(16)}
+        act: dict[str, Any] = {"match_id": table.match_id, "token": token, "request_id": bytes(16)}
 
         def submit(**changes: Any) -> Any:
             return client.match.SubmitCommand(pb.SubmitCommandRequest(act=pb.Act(**(act | changes))))

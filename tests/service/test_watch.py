@@ -28,7 +28,7 @@ def records_of(items: list[pb.WatchMatchResponse]) -> list[bytes]:
 
 def kinds_of(items: list[pb.WatchMatchResponse]) -> list[str]:
     """The kinds of the items that are no records."""
-    return [kind for item in items if (kind := item.WhichOneof("item")) != "record"]
+    return [str(kind) for item in items if (kind := item.WhichOneof("item")) != "record"]
 
 
 async def test_resuming_at_every_record_gives_the_same_suffix() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -16,7 +16,7 @@ from sixledger.service.match_servicer import MatchServicer
 from sixledger.service.store import AppendResult, Cursor, Entry, MatchRow, MemoryStore, Store
 from sixledger.service.tokens import TokenMint
 from sixledger.service.watch import WatchTiming
-from sixledger.v1 import engine_service_pb2, game_pb2, record_pb2
+from sixledger.v1 import game_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.servers import ONE_ROUND
 
@@ -124,7 +124,7 @@ class Replica:
                 return
             await self.servicer.SubmitCommand(await self.request(match))
 
-    async def watch(self, match_id: bytes, **arguments: Any) -> AsyncIterator[pb.WatchMatchResponse]:
+    async def watch(self, match_id: bytes, **arguments: Any) -> AsyncGenerator[pb.WatchMatchResponse, None]:
         """The items of a watch."""
         async for item in self.servicer.WatchMatch(pb.WatchMatchRequest(match_id=match_id, **arguments)):
             yield item
@@ -162,16 +162,3 @@ def root_secrets() -> Callable[[], bytes]:
     """The same row of root secrets each time."""
     numbers = count()
     return lambda: hashlib.sha256(next(numbers).to_bytes(4, "big")).digest()
-
-
-def action_of(request: pb.SubmitCommandRequest, seat: int, time_us: int) -> engine_service_pb2.Action:
-    """The action that EngineService takes for a hosted command."""
-    cause = record_pb2.Cause(
-        kind=record_pb2.CAUSE_KIND_SEAT,
-        seat=seat,
-        request_id=request.act.request_id,
-        decision=request.decision,
-        observed_head=request.act.observed_head,
-        signature=request.act.signature,
-    )
-    return engine_service_pb2.Action(cause=cause, time_us=time_us, command=request.command)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Generator
+from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
@@ -18,6 +21,8 @@ from sixledger.ledger import hashing, records
 from sixledger.ledger.author import Author
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.keys import ActKind
+from sixledger.service.config import Settings
+from sixledger.service.server import Server
 from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2
 
 T = TypeVar("T")
@@ -239,3 +244,70 @@ class ScriptedStreams:
         else:
             raise AssertionError(f"a feed does not need {effect}")
         return None
+
+
+class RunningServer:
+    """A server in a thread of its own, on SQLite and a fixed port, so that it can stop and come back."""
+
+    def __init__(self, folder: Path) -> None:
+        """Keep everything in `folder`."""
+        self._folder = folder
+        self._port = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._stop: asyncio.Event | None = None
+        self._grace = 5.0
+
+    @property
+    def address(self) -> str:
+        """Where it listens, running or not."""
+        return f"127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Serve; returns when it answers."""
+        ready = threading.Event()
+        failure: list[BaseException] = []
+
+        async def serve() -> None:
+            settings = Settings(
+                listen=f"127.0.0.1:{self._port}",
+                data_dir=self._folder,
+                origin="socket.test",
+                watch_tick_s=0.05,
+                heartbeat_s=0.5,
+                log_level="error",
+            )
+            async with Server(settings) as server:
+                self._port = server.port
+                self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+                ready.set()
+                await self._stop.wait()
+                await server.stop(self._grace)
+
+        def run_loop() -> None:
+            try:
+                asyncio.run(serve())
+            except BaseException as error:
+                failure.append(error)
+                ready.set()
+
+        self._thread = threading.Thread(target=run_loop, name="server")
+        self._thread.start()
+        ready.wait()
+        if failure:
+            raise failure[0]
+
+    def stop(self, grace_s: float = 5.0) -> None:
+        """Stop; what it has kept stays."""
+        self._grace = grace_s
+        if self._loop is not None and self._stop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join()
+            self._loop = None
+
+    def __enter__(self) -> RunningServer:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()

@@ -244,7 +244,8 @@ def carry_out(
 ) -> None:
     """Fill `draft`, as `prepare` made it, with what `action` causes. Raises what `decide` raises.
 
-    If `seeds` does not know enough, the draft keeps what happened before the draw.
+    If `seeds` does not know enough, the draft keeps what happened before the draw. Whoever has read the
+    command may leave it in `draft.command`.
     """
     given, cause = action.cause, draft.cause
     kind = action.WhichOneof("action")
@@ -350,7 +351,7 @@ def _check_contributing(match: Match, seat: int) -> None:
 
 def _play(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
     game, given = match.game, action.cause
-    command = game.schema.read_command(action.command)
+    command = draft.command if draft.command is not None else game.schema.read_command(action.command)
     _sign(draft, match, action, keys.ActKind.COMMAND, action.command, check)
     if match.over:
         raise IllegalCommand("finished", "the match is over")

@@ -8,35 +8,30 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 from sixledger.engine.registry import Registry
 from sixledger.ledger import viewers
 from sixledger.ledger.faults import LedgerFault, UnusableInput, tampered
-from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey, strict_base64
+from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey
+from sixledger.ledger.jsonl import decoded, items, json_object, members, read_lines, string, u32, u64
 from sixledger.ledger.match import begin
 from sixledger.ledger.readable import b64, dumps, shown
 from sixledger.ledger.records import read, read_body
-from sixledger.v1 import record_pb2, replay_service_pb2
-from sixledger.v1.replay_service_pb2 import Verdict
+from sixledger.v1 import record_pb2
 
 FORMAT = "sixledger-ledger/1"
 #: Bytes by which a ledger file of any version is known.
 MAGIC = b'{"format":"sixledger-ledger/'
-#: Limits of a file: bytes of a line, bytes after unpacking, records, heads.
-MAX_LINE_BYTES = 4 << 20
-MAX_FILE_BYTES = 256 << 20
+#: Limits of a file; `jsonl` has those of its bytes.
 MAX_RECORDS = 1 << 18
 MAX_HEADS = 1 << 16
 
 Source: TypeAlias = "str | Path | bytes | BinaryIO"
 
-TAMPERED, TRUNCATED = replay_service_pb2.VERDICT_TAMPERED, replay_service_pb2.VERDICT_TRUNCATED
 _HEADER = ("format", "keys", "match", "origin", "ruleset", "viewer")
 _RECORD = ("body", "hash", "openings", "seals", "shown")
 
@@ -95,14 +90,15 @@ def lines(
     heads: Sequence[str],
     keys: Sequence[VerifierKey],
     *,
-    viewer: str = viewers.OPERATOR,
+    viewer: str | None = None,
     registry: Registry | None = None,
 ) -> Iterator[str]:
-    """The lines of the file for `viewer`, each without its end.
+    """The lines of the file for `viewer` (None: with the openings as they are), each without its end.
 
     `records` are from 0 on, with at least the openings of `viewer`; `heads` are signed notes with ascending
-    counts, the last for the last record; `keys` are the keys that signed them. Raises ValueError if the heads
-    are not so, LedgerFault if the records cannot be read.
+    counts, the last for the last record; `keys` are the keys that signed them. The header names the weakest
+    viewer with the same openings. Raises ValueError if something is missing, LedgerFault if the records cannot
+    be read.
     """
     if not records or not heads or not keys:
         raise ValueError("a ledger file needs records, a signed head of the last one, and its verifier key")
@@ -119,13 +115,16 @@ def lines(
     bodies = [read_body(record) for record in records]
     revealed = viewers.revealed_epoch(bodies)
     match = begin(records[0], registry)
-    for_viewer = viewers.redact_all(records, viewer, revealed)
-    name, number = viewers.weakest(for_viewer, len(match.seats), revealed)
+    chosen = list(records) if viewer is None else viewers.redact_all(records, viewer, revealed)
+    name, _ = viewers.weakest(chosen, len(match.seats), revealed)
     if name is None:
-        raise ValueError(f"record {number} does not have every opening that {viewer} may have")
+        raise ValueError("the records do not have exactly the openings that some viewer may have")
+    for number, record in enumerate(chosen):
+        if not viewers.is_complete(record, viewer or name, revealed):
+            raise ValueError(f"record {number} does not have exactly the openings that {viewer} may have")
     used = [key for key in keys if any(signed.signed_by(key) for signed in parsed)]
     yield header_line(records, name, origin, used)
-    for record, body in zip(for_viewer, bodies, strict=True):
+    for record, body in zip(chosen, bodies, strict=True):
         yield record_line(record, shown(read(record, match.game.schema, body), match.game.schema))
     for note in heads:
         yield dumps({"head": note})
@@ -136,7 +135,7 @@ def dump(
     heads: Sequence[str],
     keys: Sequence[VerifierKey],
     *,
-    viewer: str = viewers.OPERATOR,
+    viewer: str | None = None,
     compress: bool = False,
     registry: Registry | None = None,
 ) -> bytes:
@@ -166,7 +165,7 @@ def load(source: Source) -> LedgerFile:
 
 
 def _load(stream: BinaryIO) -> LedgerFile:
-    text_lines = _lines(stream)
+    text_lines = read_lines(stream)
     try:
         first = next(text_lines, b"")
     except LedgerFault as fault:
@@ -185,125 +184,21 @@ def _load(stream: BinaryIO) -> LedgerFile:
     return ledger
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines without their ends, unpacked and within the limits. Raises LedgerFault with the line."""
-    start = stream.read(2)
-    whole: BinaryIO = io.BufferedReader(_Joined(start, stream))
-    if start == b"\x1f\x8b":
-        whole = gzip.GzipFile(fileobj=whole)  # type: ignore[assignment]  # reads like one
-    total = number = 0
-    while True:
-        number += 1
-        try:
-            line = whole.readline(MAX_LINE_BYTES + 1)
-        except EOFError:
-            raise _fault(TRUNCATED, "the gzip data end too early", number) from None
-        except (gzip.BadGzipFile, zlib.error):
-            raise _fault(TAMPERED, "the gzip data are damaged", number) from None
-        if not line:
-            return
-        total += len(line)
-        if total > MAX_FILE_BYTES:
-            raise _fault(TAMPERED, f"the file has more than {MAX_FILE_BYTES} bytes", number)
-        if len(line) > MAX_LINE_BYTES:
-            raise _fault(TAMPERED, f"the line has more than {MAX_LINE_BYTES} bytes", number)
-        if not line.endswith(b"\n"):
-            raise _fault(TRUNCATED, "the last line has no end", number)
-        yield line[:-1]
-
-
-class _Joined(io.RawIOBase):
-    """Bytes that were read already, and the stream that they came from."""
-
-    def __init__(self, start: bytes, rest: BinaryIO) -> None:
-        self._start = start
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data, self._start = (self._start, b"") if self._start else (self._rest.read(len(buffer)), b"")
-        buffer[: len(data)] = data
-        return len(data)
-
-
-def _fault(verdict: Verdict.ValueType, message: str, line: int) -> LedgerFault:
-    fault = LedgerFault(verdict, "parse", message)
-    fault.line = line
-    return fault
-
-
-def _refuse(token: str) -> NoReturn:
-    raise ValueError(f"{token} is no number of a ledger")
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    """The JSON object of a line in its only spelling. Raises LedgerFault."""
-    try:
-        text = line.decode()
-        value = json.loads(text, parse_float=_refuse, parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
-        raise tampered("parse", "the line is no JSON of a ledger") from error
-    if not isinstance(value, dict) or dumps(value) != text:
-        raise tampered("parse", "the line is no RFC 8785 JSON object")
-    return value
-
-
-def _members(value: Any, names: Sequence[str]) -> list[Any]:
-    """The members of an object that has exactly `names`. Raises LedgerFault."""
-    if not isinstance(value, dict) or sorted(value) != list(names):
-        raise tampered("parse", f"an object must have exactly {', '.join(names)}")
-    return [value[name] for name in names]
-
-
-def _items(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise tampered("parse", "a list is missing")
-    return value
-
-
-def _string(value: Any) -> str:
-    if not isinstance(value, str):
-        raise tampered("parse", "a string is missing")
-    return value
-
-
-def _bytes(value: Any) -> bytes:
-    try:
-        return strict_base64(_string(value))
-    except ValueError as error:
-        raise tampered("parse", str(error)) from error
-
-
-def _u32(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 32:
-        raise tampered("parse", "a number is out of its range")
-    return value
-
-
-def _u64(value: Any) -> int:
-    text = _string(value)
-    if len(text) > 20 or not text.isascii() or not text.isdigit() or str(int(text)) != text or int(text) >= 1 << 64:
-        raise tampered("parse", "a 64-bit number is not written as decimal string")
-    return int(text)
-
-
 def _header(line: bytes) -> LedgerFile:
-    value = _object(line)
-    name, keys, _, origin, _, viewer = _members(value, _HEADER)
+    value = json_object(line)
+    name, keys, _, origin, _, viewer = members(value, _HEADER)
     if name != FORMAT:
         raise UnusableInput(f"the ledger has another format than {FORMAT}, which is what this build reads")
     try:
-        parsed = [VerifierKey.parse(_string(key)) for key in _items(keys)]
+        parsed = [VerifierKey.parse(string(key)) for key in items(keys)]
     except ValueError as error:
         raise tampered("parse", str(error)) from error
-    return LedgerFile(line.decode(), _string(origin), parsed, _string(viewer))
+    return LedgerFile(line.decode(), string(origin), parsed, string(viewer))
 
 
 def _take(ledger: LedgerFile, line: bytes) -> None:
     """Add a record or a head to the ledger."""
-    value = _object(line)
+    value = json_object(line)
     if "head" not in value:
         if ledger.heads:
             raise tampered("parse", "a record stands behind the heads")
@@ -314,20 +209,20 @@ def _take(ledger: LedgerFile, line: bytes) -> None:
         return
     if len(ledger.heads) >= MAX_HEADS:
         raise tampered("parse", f"the file has more than {MAX_HEADS} heads")
-    (note,) = _members(value, ("head",))
+    (note,) = members(value, ("head",))
     try:
-        ledger.heads.append(SignedHead.parse(_string(note)))
+        ledger.heads.append(SignedHead.parse(string(note)))
     except BadNote as error:
         raise tampered("heads", str(error)) from error
 
 
 def _record(value: Any) -> record_pb2.Record:
-    body, record_hash, openings, seals, _ = _members(value, _RECORD)
-    record = record_pb2.Record(body=_bytes(body), hash=_bytes(record_hash))
-    for item in _items(seals):
-        audience, commitment, epoch = _members(item, ("audience", "commitment", "epoch"))
-        record.seals.add(audience=_u64(audience), commitment=_bytes(commitment), epoch=_u32(epoch))
-    for item in _items(openings):
-        salt, seal, content = _members(item, ("salt", "seal", "value"))
-        record.openings.add(salt=_bytes(salt), seal=_u32(seal), value=_bytes(content))
+    body, record_hash, openings, seals, _ = members(value, _RECORD)
+    record = record_pb2.Record(body=decoded(body), hash=decoded(record_hash))
+    for item in items(seals):
+        audience, commitment, epoch = members(item, ("audience", "commitment", "epoch"))
+        record.seals.add(audience=u64(audience), commitment=decoded(commitment), epoch=u32(epoch))
+    for item in items(openings):
+        salt, seal, content = members(item, ("salt", "seal", "value"))
+        record.openings.add(salt=decoded(salt), seal=u32(seal), value=decoded(content))
     return record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from sixledger.engine import visibility
 from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.schema import Malformed, Schema, parse_strict
@@ -20,7 +20,7 @@ MAX_SEALS = 65_535
 BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Secret:
     """A value to be sealed: who may open it at once (bit set), in which epoch, and the value."""
 
@@ -87,18 +87,22 @@ def check_shape(record: record_pb2.Record, body: record_pb2.Body) -> None:
     """Check the lengths and bounds that the formulas of the chain rely on. Raises LedgerFault."""
     if len(record.seals) > MAX_SEALS:
         raise tampered("parse", f"the record has more than {MAX_SEALS} seals")
-    if any(len(seal_.commitment) != 32 for seal_ in record.seals):
-        raise tampered("parse", "a commitment is not 32 bytes")
+    for seal_ in record.seals:
+        if len(seal_.commitment) != 32:
+            raise tampered("parse", "a commitment is not 32 bytes")
     if body.time_us > MAX_TIME_US:
         raise tampered("clocks", "the time of the record lies after the year 9999")
 
 
-def read_body(record: record_pb2.Record) -> record_pb2.Body:
-    """The body of a record. Raises LedgerFault if it is none, or of another format."""
+def read_body(record: record_pb2.Record, *, strict: bool = True) -> record_pb2.Body:
+    """The body of a record. Raises LedgerFault if it is none, or of another format.
+
+    Without `strict` it may have fields that its schema does not know: for whoever compares its bytes later.
+    """
     try:
-        body = parse_strict(record_pb2.Body, record.body)
-    except Malformed as error:
-        raise tampered("parse", f"the body {error}") from error
+        body = parse_strict(record_pb2.Body, record.body) if strict else record_pb2.Body.FromString(record.body)
+    except (Malformed, DecodeError) as error:
+        raise tampered("parse", "the body cannot be read or has unknown fields") from error
     if body.format != FORMAT:
         raise tampered("parse", f"the body has format {body.format}, this build reads format {FORMAT}")
     if len(body.match_id) != 16:

@@ -52,6 +52,11 @@ def entitled(record: record_pb2.Record, viewer: str, revealed: int) -> list[int]
     return [index for index, seal in enumerate(record.seals) if may_open(seal, seat, revealed)]
 
 
+def is_complete(record: record_pb2.Record, viewer: str, revealed: int) -> bool:
+    """True if the record has exactly the openings that `viewer` may have."""
+    return [opening.seal for opening in record.openings] == entitled(record, viewer, revealed)
+
+
 def weakest(records: Records, seats: int, revealed: int) -> tuple[str | None, int]:
     """The weakest viewer who has exactly the openings of `records`, and the number of the last record looked at.
 
@@ -60,6 +65,10 @@ def weakest(records: Records, seats: int, revealed: int) -> tuple[str | None, in
     public, everything = True, True
     candidates = (1 << seats) - 1
     for number, record in enumerate(records):
+        if not record.seals:
+            continue
+        if len(record.openings) == len(record.seals) and all(0 < seal.epoch <= revealed for seal in record.seals):
+            continue  # public and open: every viewer has it so
         opened = {opening.seal for opening in record.openings}
         for index, seal in enumerate(record.seals):
             is_open = index in opened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from google.protobuf.message import Message
@@ -30,8 +30,12 @@ class LocalTable:
         bots: Mapping[int, Policy],
         *,
         seed: int | None,
+        clock: Callable[[], int] = lambda: time.time_ns() // 1000,
     ) -> None:
-        """`bots` has a policy for every seat but the person's. With a `seed` the cards and bots repeat."""
+        """`bots` has a policy for every seat but the person's. With a `seed` the cards and bots repeat.
+
+        `clock` gives microseconds since 1970-01-01 UTC; with a fixed one even the ledger is the same.
+        """
         self.game = game
         self.names = list(names)
         self.viewer = PERSON
@@ -40,6 +44,7 @@ class LocalTable:
         self._bots = dict(bots)
         self._random = randoms(seed, list(bots))
         self._seed = seed
+        self._clock = clock
         self._told: list[Any] = []
         self._author, self._match, record = Author.open(
             game,
@@ -48,7 +53,7 @@ class LocalTable:
             root_secret=secret(seed, "root"),
             match_id=self.match_id,
             request_id=self._request_id(),
-            time_us=_now(),
+            time_us=self._clock(),
             immediate=True,
         )
         self._keep(record)
@@ -100,7 +105,7 @@ class LocalTable:
         action.cause.kind = record_pb2.CAUSE_KIND_SEAT
         action.cause.seat = seat
         action.cause.request_id = self._request_id()
-        action.time_us = _now()
+        action.time_us = self._clock()
         self._match, record = self._author.act(self._match, action)
         self._keep(record)
 
@@ -111,7 +116,3 @@ class LocalTable:
 
     def _request_id(self) -> bytes:
         return secret(self._seed, f"request/{len(self.records)}")[:16]
-
-
-def _now() -> int:
-    return time.time_ns() // 1000

@@ -24,7 +24,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "play",
         "sixledger.cli.play:play",
         "Play a game against bots, here or on a server.",
-        ("play nimmt", "play nimmt --bots 5 --option limit=30", "play nimmt --preset amigo --server localhost:7600"),
+        ("play nimmt", "play nimmt --bots 5 --option limit=30", "play nimmt --preset amigo --server localhost:7655"),
     ),
     (
         "demo",
@@ -36,7 +36,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "watch",
         "sixledger.cli.watch:watch",
         "Follow a match on a server as it happens.",
-        ("watch 3f0c…", "watch 3f0c… --server localhost:7600", "watch 3f0c… --credentials seat-0.json"),
+        ("watch 3f0c…", "watch 3f0c… --server localhost:7655", "watch 3f0c… --credentials seat-0.json"),
     ),
     (
         "verify",
@@ -64,7 +64,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "serve",
         "sixledger.cli.serve:serve",
         "Run the server.",
-        ("serve", "serve --store memory:", "serve --listen 0.0.0.0:7600 --data-dir /var/lib/sixledger --origin example.org"),
+        ("serve", "serve --store memory:", "serve --listen 0.0.0.0:7655 --data-dir /var/lib/sixledger --origin example.org"),
     ),
     (
         "games",

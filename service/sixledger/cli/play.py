@@ -27,6 +27,9 @@ def play(
     server: Annotated[
         str | None, Parameter(help="Play on a server, HOST:PORT. Default: here, without a server.")
     ] = None,
+    tls: Annotated[
+        str | None, Parameter(help="Encrypt: `system` trusts the system's authorities, else a PEM file of them.")
+    ] = None,
     name: Annotated[str, Parameter(help="Your name at the table.")] = "You",
     seed: Seed = None,
     preset: PresetName = None,
@@ -47,14 +50,16 @@ def play(
     if server is not None:
         from sixledger.cli.server_table import play_on_server
 
-        return play_on_server(server, rules, setup, names, mind, seed=seed, folder=folder, console=console)
+        path, report = play_on_server(
+            server, tls, rules, setup, names, mind, seed=seed, folder=folder, console=console
+        )
+    else:
+        from sixledger.cli.local_table import LocalTable
+        from sixledger.cli.saving import save_local
 
-    from sixledger.cli.local_table import LocalTable
-    from sixledger.cli.saving import save_local
-
-    table = LocalTable(rules, setup, names, dict.fromkeys(range(1, bots + 1), mind), seed=seed)
-    Talk(table, console).play()
-    path, report = save_local(table.records, table.match_id, table.time_us, folder)
+        table = LocalTable(rules, setup, names, dict.fromkeys(range(1, bots + 1), mind), seed=seed)
+        Talk(table, console).play()
+        path, report = save_local(table.records, table.match_id, table.time_us, folder)
     return tell_saved(console, path, report)
 
 

@@ -56,7 +56,7 @@ class Talk:
         table = self._table
         while True:
             events = table.advance()
-            self._tell(events)
+            self.tell(events)
             if table.over:
                 break
             view = table.view()
@@ -64,25 +64,27 @@ class Talk:
                 # Nothing to decide; the rules still want the command.
                 table.submit(concrete(view.legal[0]))
                 continue
-            self._draw(view, events)
+            self.draw(view, events)
             command = self._ask(view)
             if command is None:
                 table.resign()
-                self._tell(table.advance())
+                self.tell(table.advance())
                 self._result()
                 return False
             table.submit(command)
         self._result()
         return True
 
-    def _tell(self, events: Sequence[Any]) -> None:
+    def tell(self, events: Sequence[Any]) -> None:
+        """Say what happened."""
         lines = self._drawing.tell(events, self._table.names, self._table.viewer)
         if lines:
             self._console.print()
         for line in lines:
             self._console.print(line)
 
-    def _draw(self, view: Any, events: Sequence[Any]) -> None:
+    def draw(self, view: Any, events: Sequence[Any]) -> None:
+        """Draw the table; cards placed by `events` stand out."""
         fresh = [event.card for event in events if event.DESCRIPTOR.name == "CardPlaced"]
         self._console.print()
         self._console.print(self._drawing.table(view, self._table.names, fresh))
@@ -95,7 +97,7 @@ class Talk:
         """The person's command; None: the person leaves."""
         self._console.print()
         while True:
-            text = self._line(Text.assemble(self._prompt.question(view), (" (? help) ", "faint"), "› "))
+            text = self._line(self.question(view))
             if text is None or (text in ("q", "quit") and self._sure()):
                 return None
             if text in ("?", "h", "help"):
@@ -103,7 +105,7 @@ class Talk:
             elif text in ("r", "rules"):
                 self._console.print(Markdown(self._table.game.rules_markdown()))
             elif text in ("t", "table"):
-                self._draw(view, ())
+                self.draw(view, ())
             elif text not in ("", "q", "quit"):
                 try:
                     return self._prompt.read(view, text)
@@ -111,6 +113,10 @@ class Talk:
                     self._console.print(Text(str(error), "unsure"))
                 except (IllegalCommand, MalformedCommand) as error:
                     self._console.print(Text(error.message, "unsure"))
+
+    def question(self, view: Any) -> Text:
+        """The line that asks for a decision."""
+        return Text.assemble(self._prompt.question(view), (" (? help) ", "faint"), "› ")
 
     def _sure(self) -> bool:
         answer = self._line(Text("Leave the table? You rank last, and the match ends. (yes/no) › "))

@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from sixledger.engine.errors import EngineError, IllegalCommand
+from sixledger.engine.errors import EngineError, IllegalCommand, MalformedCommand
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger.author import Author
-from sixledger.ledger.faults import LedgerFault, Refused
+from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused
 from sixledger.ledger.match import Match, begin
 from sixledger.service.checkpoint import from_checkpoint, to_checkpoint
 from sixledger.service.errors import ServiceError, illegal, malformed, translate
@@ -92,6 +92,8 @@ class EngineServicer:
 
     def _apply(self, request: pb.ApplyActionRequest) -> pb.ApplyActionResponse:
         opened, match_id = self._opening(request.state)
+        if len(match_id) != 16:
+            raise malformed("state.checkpoint.match_id", "must be 16 bytes")
         if not 1 <= opened.epochs <= 1000:
             raise malformed("state", "the opening does not state 1 to 1000 epochs")
         author = Author(request.root_secret, match_id, opened.epochs)
@@ -102,8 +104,11 @@ class EngineServicer:
             after, record = author.act(match, request.action)
         except IllegalCommand as error:
             raise _illegal(match, request.action, error) from error
+        except MalformedCommand as error:
+            raise _translated(error, "action.command") from error
         except (EngineError, Refused) as error:
-            raise _translated(error, "action") from error
+            at_cause = isinstance(error, MalformedAct) and error.field == "request_id"
+            raise _translated(error, "action.cause" if at_cause else "action") from error
         return pb.ApplyActionResponse(record=record, checkpoint=to_checkpoint(after))
 
     def _opening(self, state: pb.EngineState) -> tuple[record_pb2.MatchOpened, bytes]:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 
+from sixledger.ledger.faults import UnusableInput
 from sixledger.ledger.heads import VerifierKey
 from sixledger.service.errors import malformed, too_large, unavailable
 from sixledger.v1 import replay_service_pb2 as pb
@@ -49,6 +50,8 @@ class ReplayServicer:
         trusted = keys or [str(self._own_key)]
         try:
             report = await asyncio.get_running_loop().run_in_executor(self._pool(), verify, unpacked, trusted)
+        except UnusableInput as error:
+            raise malformed("chunk", str(error)) from error
         except BrokenProcessPool as error:
             self._executor = None
             raise unavailable("the verification was interrupted") from error

@@ -10,7 +10,7 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.client.aio.client import AsyncClient
 from sixledger.client.credentials import Credentials
-from sixledger.client.errors import StaleDecision
+from sixledger.client.errors import IllegalCommand, StaleDecision
 from sixledger.client.sync.client import Client
 from sixledger.engine.game import Outcome
 
@@ -41,10 +41,13 @@ def run_bot(
         table = client.matches.join(match_id, seat, display_name=display_name, save_to=save_to)
     with table:
         while table.turn():
+            seen = table.match.seq
             try:
                 table.play(policy(table.view(), random))
-            except StaleDecision:  # the same seat acted through another client
+            except (StaleDecision, IllegalCommand):
                 table.refresh()
+                if table.match.seq == seen:
+                    raise  # the policy is wrong; else the match went on meanwhile: decide again
         return table.outcome()
 
 
@@ -71,8 +74,11 @@ async def run_bot_async(
         table = await client.matches.join(match_id, seat, display_name=display_name, save_to=save_to)
     async with table:
         while await table.turn():
+            seen = table.match.seq
             try:
                 await table.play(policy(table.view(), random))
-            except StaleDecision:  # the same seat acted through another client
+            except (StaleDecision, IllegalCommand):
                 await table.refresh()
+                if table.match.seq == seen:
+                    raise  # the policy is wrong; else the match went on meanwhile: decide again
         return table.outcome()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
-from sixledger.engine.schema import Malformed, parse_strict
 from sixledger.ledger import records as records_
 from sixledger.ledger.decide import Draft, carry_out, open_match, prepare
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
@@ -19,6 +19,8 @@ from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
 from sixledger.v1 import engine_service_pb2, record_pb2, replay_service_pb2
 
 ILLEGAL_COMMAND = replay_service_pb2.VERDICT_ILLEGAL_COMMAND
+#: Commands that are kept by their bytes.
+MAX_COMMANDS = 4096
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 
 #: What a game may raise when it is asked about a state that hostile events led to.
@@ -37,6 +39,8 @@ class Rerun:
     #: Records that could only be folded, not decided again.
     folded: list[int] = field(default_factory=list)
     _requests: set[tuple[int, int, bytes]] = field(default_factory=set)
+    #: Commands and their public parts by their bytes: most are given again and again.
+    _commands: dict[bytes, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, subject: Subject) -> Rerun:
@@ -83,9 +87,10 @@ class Rerun:
             if match.seq < 0:
                 draft = self._open(body)
             else:
-                action = _action(match, record, body)
-                # A copy is only needed where a draw may be sealed: then the record is folded instead.
-                draft = prepare(match, action, in_place=match.epoch < self.seeds.known)
+                action, command = self._action(record, body)
+                # Where a draw may be sealed, the record may have to be folded into the match as it was.
+                draft = prepare(match, action, in_place=match.epoch <= self.seeds.known)
+                draft.command = command
                 carry_out(draft, match, action, self.seeds)
         except EpochSealed:
             if draft is not None and draft.after is self.match:
@@ -115,6 +120,42 @@ class Rerun:
         compare.compare(facts, record, draft, secrets, self.seeds.known)
         if facts.closed:
             self.folded.append(body.seq)
+
+    def _action(
+        self, record: record_pb2.Record, body: record_pb2.Body
+    ) -> tuple[engine_service_pb2.Action, Any]:
+        """The act that a record says it came from, and its command, if it has one. Raises LedgerFault."""
+        action = engine_service_pb2.Action(cause=body.cause, time_us=body.time_us)
+        if not body.command:
+            _take_step(action, body)
+            return action, None
+        if body.cause.kind != SEAT:
+            raise tampered("rules", "a command that no seat gave")
+        command = self._read_command(body.command)
+        kind: Any = type(command)
+        if visibility.classes(kind).kind == visibility.PUBLIC:
+            action.command = body.command
+            return action, command
+        if not record.openings:
+            raise tampered("openings", "a command with secret fields has no seal")
+        try:
+            sealed = record_pb2.SealedCommand.FromString(record.openings[0].value)
+        except DecodeError as error:
+            raise tampered("openings", "the sealed command cannot be read") from error
+        action.command, action.cause.signature = sealed.command, sealed.signature
+        return action, self._read_command(sealed.command)
+
+    def _read_command(self, data: bytes) -> Any:
+        """The command in `data`; not to be changed. Raises LedgerFault."""
+        command = self._commands.get(data)
+        if command is None:
+            try:
+                command = self.match.game.schema.read_command(data)
+            except MalformedCommand as error:
+                raise LedgerFault(ILLEGAL_COMMAND, "rules", str(error)) from error
+            if len(self._commands) < MAX_COMMANDS:
+                self._commands[data] = command
+        return command
 
     # -- folding what cannot be decided again ----------------------------------------------------
 
@@ -148,17 +189,13 @@ def _same_secrets(record: record_pb2.Record, secrets: list[Secret]) -> bool:
 
 
 def _command_is_sealed(record: record_pb2.Record, body: record_pb2.Body) -> bool:
-    """True if the record may have a command whose seal is not open. (The seal of a command is the first.)"""
+    """True if the record may have a command whose seal is not open: it would be the first."""
     return bool(body.command and record.seals) and not (record.openings and record.openings[0].seal == 0)
 
 
-def _action(match: Match, record: record_pb2.Record, body: record_pb2.Body) -> engine_service_pb2.Action:
-    """The act that a record, with all its openings, says it came from. Raises LedgerFault."""
-    action = engine_service_pb2.Action(cause=body.cause, time_us=body.time_us)
+def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None:
+    """Put the act that a step in the life of the match stands for into `action`. Raises LedgerFault."""
     steps = body.lifecycle
-    if body.command:
-        _take_command(action, match, record, body)
-        return action
     kind = steps[0].WhichOneof("step") if steps else None
     if kind == "joined":
         joined = steps[0].joined
@@ -176,31 +213,6 @@ def _action(match: Match, record: record_pb2.Record, body: record_pb2.Body) -> e
     expected = TABLE if kind == "aborted" else SEAT
     if body.cause.kind != expected:
         raise tampered("rules", f"the record is caused by another than {record_pb2.CauseKind.Name(expected)}")
-    return action
-
-
-def _take_command(
-    action: engine_service_pb2.Action, match: Match, record: record_pb2.Record, body: record_pb2.Body
-) -> None:
-    """Put the whole command and its signature, sealed or not, into the action."""
-    if body.cause.kind != SEAT:
-        raise tampered("rules", "a command that no seat gave")
-    try:
-        public: Any = match.game.schema.read_command(body.command)
-    except MalformedCommand as error:
-        raise LedgerFault(ILLEGAL_COMMAND, "rules", str(error)) from error
-    kind: Any = type(public)
-    if visibility.classes(kind).kind == visibility.PUBLIC:
-        action.command = body.command
-        return
-    if not record.openings:
-        raise tampered("openings", "a command with secret fields has no seal")
-    try:
-        sealed = parse_strict(record_pb2.SealedCommand, record.openings[0].value)
-    except Malformed as error:
-        raise tampered("openings", f"the sealed command {error}") from error
-    action.command = sealed.command
-    action.cause.signature = sealed.signature
 
 
 def _check_command(match: Match, facts: Facts) -> None:

@@ -67,7 +67,7 @@ def check_chain(subject: Subject) -> None:
     previous, time_us = hashing.ZERO_HASH, 0
     for seq, record in enumerate(subject.records):
         try:
-            body = read_body(record)
+            body = read_body(record, strict=False)  # the rules layer compares its bytes
             check_shape(record, body)
             if subject.bodies and body.match_id != subject.match_id:
                 raise tampered("chain", "the record is of another match")
@@ -179,7 +179,7 @@ def _check_viewer(subject: Subject) -> None:
         except ValueError as error:
             raise tampered("parse", f"the header names no viewer: {error}") from error
         for seq, record in enumerate(subject.records):
-            if [opening.seal for opening in record.openings] != viewers.entitled(record, name, subject.revealed):
+            if not viewers.is_complete(record, name, subject.revealed):
                 message = f"the open seals are not those that {name} may have open"
                 raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
     weakest, seq = viewers.weakest(subject.records, seats, subject.revealed)

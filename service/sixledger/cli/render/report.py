@@ -113,9 +113,8 @@ def _finding(facts: Table, finding: pb.Finding, summary: str) -> None:
 
 def _last_good(good: pb.LastGood) -> Text:
     line = Text(f"{good.seq}")
-    if good.head:
-        line.append(", vouched for by a signed head", "good")
-    return line.append(f"\nhash {good.hash.hex()}", "faint")
+    line.append(", vouched for by a signed head" if good.head else "", "good")
+    return line.append(f"\nhash {good.hash.hex()[:32]}…", "faint")  # --json has it all
 
 
 def _signer(report: pb.VerifyReport) -> Text:

@@ -1,0 +1,111 @@
+"""A match on a server: the person plays one seat, own bots the others, every act signed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.message import Message
+from rich.console import Console
+from rich.text import Text
+from sixledger.cli.bot_threads import BotThreads
+from sixledger.cli.failures import Failure
+from sixledger.cli.remote import connected
+from sixledger.cli.table_talk import Talk
+from sixledger.client import Client, SeatedMatch
+from sixledger.client.errors import Closed, IllegalCommand, Malformed
+from sixledger.engine import errors as engine_errors
+from sixledger.engine.bots import Policy
+from sixledger.engine.game import Game, Setup
+from sixledger.ledger.verify import verify
+from sixledger.v1 import replay_service_pb2
+
+#: The seat of the person.
+PERSON = 0
+
+
+class ServerTable:
+    """The person's place at a table of a server."""
+
+    def __init__(self, game: Game[Any], seated: SeatedMatch, names: list[str]) -> None:
+        """`seated` has joined."""
+        self.game = game
+        self.names = names
+        self.viewer = seated.seat
+        self._seated = seated
+        self._told = 0
+
+    @property
+    def over(self) -> bool:
+        """True once the match has ended."""
+        return self._seated.over
+
+    def view(self) -> Any:
+        """What the person sees."""
+        return self._seated.view()
+
+    def advance(self) -> list[Any]:
+        """Wait until the person must decide or the match is over; what happened since last time."""
+        self._seated.turn()
+        records = self._seated.records
+        events = [event for recorded in records[self._told :] for event in recorded.events]
+        self._told = len(records)
+        return events
+
+    def submit(self, command: Message) -> None:
+        """The person's command. Raises IllegalCommand or MalformedCommand."""
+        try:
+            self._seated.play(command)
+        except IllegalCommand as error:
+            raise engine_errors.IllegalCommand(error.rule, error.message) from error
+        except Malformed as error:
+            raise engine_errors.MalformedCommand("", error.message) from error
+
+    def resign(self) -> None:
+        """The person leaves: the match ends."""
+        self._seated.resign()
+
+
+def play_on_server(
+    server: str,
+    tls: str | None,
+    game: Game[Any],
+    setup: Setup,
+    names: list[str],
+    mind: Policy,
+    *,
+    seed: int | None,
+    folder: Path,
+    console: Console,
+) -> tuple[Path, replay_service_pb2.VerifyReport]:
+    """Open a match, seat everybody, play; the file of the person's ledger and what the verifier says of it."""
+    with connected(server, tls) as client:
+        match_id = client.matches.create(game.id, seats=setup.seats, options=setup.options).match_id
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = folder / match_id.hex()[:12]
+        console.print(Text(f"match {match_id.hex()} on {server}", "faint"), soft_wrap=True)
+        pass_file = stem.with_suffix(".credentials.json")
+        seated = client.matches.join(match_id, PERSON, display_name=names[PERSON], save_to=pass_file)
+        with seated:
+            _play(client, match_id, ServerTable(game, seated, names), seated, mind, seed, console)
+            path = seated.export(stem.with_suffix(".ledger.jsonl"))
+            return path, verify(path, trusted=[client.catalog.origin()])
+
+
+def _play(
+    client: Client,
+    match_id: bytes,
+    table: ServerTable,
+    seated: SeatedMatch,
+    mind: Policy,
+    seed: int | None,
+    console: Console,
+) -> None:
+    others = {seat: (name, mind) for seat, name in enumerate(table.names) if seat != PERSON}
+    # A bot that cannot go on must not leave the person waiting: closing the table ends the wait.
+    with BotThreads(client, match_id, others, seed=seed, on_failure=seated.close) as bots:
+        try:
+            Talk(table, console).play()
+        except Closed:
+            bots.check()
+            raise Failure("the connection was closed") from None

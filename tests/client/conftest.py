@@ -1,0 +1,25 @@
+"""A real server on a socket, for both clients: the asyncio one is driven through a loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.play import RunningServer
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    """A server in a thread of its own, on SQLite, with its address, which can be stopped and started."""
+    folder: Path = tmp_path_factory.mktemp("server")
+    with RunningServer(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.Runner]:
+    """A loop for the asyncio client, beside the server's."""
+    with asyncio.Runner() as runner:
+        yield runner
