@@ -17,7 +17,7 @@ from random import Random
 from typing import Any
 
 from bench.bare_nimmt import BareMatch
-from bench.measure import Comparison, Figure, Report, Spread, all_of, by_turns, cpu_seconds
+from bench.measure import Comparison, Figure, Report, Spread, all_of, by_turns
 from sixledger.engine.bots import Policy, bot
 from sixledger.engine.chance import Chance, Stream
 from sixledger.engine.game import Setup
@@ -138,7 +138,7 @@ def run(matches: int = 40, rounds: int = 7, simulated: int = 300) -> Report:
         Comparison.of("engine step: legal, play, evolve", "bare step, no events", "µs", _per(steps, rules), reach=6),
         Comparison.of("the same with its share of shuffling", "likewise", "µs", _per(drawn_steps, whole)),
     ]
-    processes, bots = _simulations(simulated, max(rounds // 2, 1))
+    processes, bots = _simulations(simulated, min(rounds, 3))
     return Report([*comparisons, processes], [*_reading(scripts[0], rounds), *bots])
 
 
@@ -164,11 +164,18 @@ def _reading(match: Script, rounds: int) -> list[Figure]:
         "copy of the state": lambda: GAME.copy(state),
         "shuffle of 104 cards": lambda: chance.stream(1, "pack").shuffle(range(1, 105)),
     }
-    figures = []
-    for name, work in works.items():
-        spent = [cpu_seconds(lambda work=work: [work() for _ in range(times)]) for _ in range(rounds)]  # type: ignore[misc]
-        figures.append(Figure(name, "µs", Spread.of([seconds / times * 1e6 for seconds in spent])))
-    return figures
+    spent = by_turns(rounds, *(_times(work, times) for work in works.values()))
+    return [
+        Figure(name, "µs", Spread.of([seconds[at] / times * 1e6 for seconds in spent])) for at, name in enumerate(works)
+    ]
+
+
+def _times(work: Callable[[], object], times: int) -> Callable[[], None]:
+    def works() -> None:
+        for _ in range(times):
+            work()
+
+    return works
 
 
 def _simulations(matches: int, rounds: int) -> tuple[Comparison, list[Figure]]:
@@ -183,12 +190,10 @@ def _simulations(matches: int, rounds: int) -> tuple[Comparison, list[Figure]]:
         played = sum(1 for _ in results)
         return played / (time.perf_counter() - begun)
 
-    pairs = [
-        (rate(bot("nimmt", "random"), matches, 2), rate(bot("nimmt", "random"), matches, 1))
-        for _ in range(max(rounds // 2, 1))
-    ]
+    random, heuristic = bot("nimmt", "random"), bot("nimmt", "heuristic")
+    pairs = [(rate(random, matches, 2), rate(random, matches, 1)) for _ in range(rounds)]
     one = Spread.of([single for _, single in pairs])
-    smart = Spread.of([rate(bot("nimmt", "heuristic"), max(matches // 20, 5), 1) for _ in range(max(rounds // 2, 1))])
+    smart = Spread.of([rate(heuristic, max(matches // 20, 5), 1) for _ in range(rounds)])
     return (
         Comparison.of("simulation, 2 processes", "1 process", "matches/s", pairs, low_is_good=False),
         [Figure("random bots, 5 seats", "matches/s", one), Figure("heuristic bots, 5 seats", "matches/s", smart)],

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from sixledger.cli.main import COMMANDS
 from sixledger.engine.version import __version__
-
 from support.command_line import CommandLine
 
 NAMES = [name for name, *_ in COMMANDS]
@@ -29,8 +28,8 @@ def test_help_names_every_command(sixledger: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_help_of_every_command_has_examples(sixledger: CommandLine, name: str) -> None:
-    ran = sixledger(name, "--help")
+def test_help_of_every_command_has_examples(quick: CommandLine, name: str) -> None:
+    ran = quick(name, "--help")
     assert ran.status == 0
     assert "Examples:" in ran.out
     assert f"sixledger {name}" in ran.out.split("Examples:")[1]
@@ -78,8 +77,8 @@ def test_help_loads_neither_games_nor_the_network() -> None:
         (["keys", "generate", "a.key", "--origin", "two words"], 2, "without spaces"),
     ],
 )
-def test_bad_input_gets_one_plain_line(sixledger: CommandLine, arguments: list[str], status: int, said: str) -> None:
-    assert said in sixledger(*arguments).refused(status)
+def test_bad_input_gets_one_plain_line(quick: CommandLine, arguments: list[str], status: int, said: str) -> None:
+    assert said in quick(*arguments).refused(status)
 
 
 def test_no_colour_in_a_pipe_unless_forced(sixledger: CommandLine) -> None:
@@ -100,17 +99,17 @@ def test_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_games_as_json(sixledger: CommandLine) -> None:
-    (nimmt,) = [game for game in json.loads(sixledger("games", "--json").out) if game["game"] == "nimmt"]
+def test_games_as_json(quick: CommandLine) -> None:
+    (nimmt,) = [game for game in json.loads(quick("games", "--json").out) if game["game"] == "nimmt"]
     assert (nimmt["version"], nimmt["min_players"], nimmt["max_players"]) == (1, 2, 10)
     assert nimmt["presets"]["amigo"]["options"]["compare"] == "ge"
 
 
-def test_one_game_with_rules_and_options(sixledger: CommandLine) -> None:
-    shown = sixledger("games", "show", "nimmt").out
+def test_one_game_with_rules_and_options(quick: CommandLine) -> None:
+    shown = quick("games", "show", "nimmt").out
     assert "Bullheads" in shown
     assert "max_rounds" in shown
     assert "category5" in shown
-    content = json.loads(sixledger("games", "show", "nimmt", "--json").out)
+    content = json.loads(quick("games", "show", "nimmt", "--json").out)
     assert content["rules_markdown"].startswith("# 6 nimmt!")
     assert {option["name"] for option in content["options"]} >= {"deck", "limit", "rounds"}

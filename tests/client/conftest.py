@@ -1,8 +1,7 @@
-"""A real server on a socket, for both clients: the asyncio one is driven through a loop of its own."""
+"""A real server on a socket, for both clients."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +15,3 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     folder: Path = tmp_path_factory.mktemp("server")
     with RunningServer(folder) as running:
         yield running
-
-
-@pytest.fixture
-def loop() -> Iterator[asyncio.Runner]:
-    """A loop for the asyncio client, beside the server's."""
-    with asyncio.Runner() as runner:
-        yield runner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from random import Random
 
@@ -12,8 +12,9 @@ from sixledger.client import AsyncClient, AsyncSeatedMatch, Credentials, Setting
 from sixledger.client.core.tracker import Recorded
 from sixledger.engine.bots import bot, random_policy
 from sixledger.engine.nimmt import GAME
+from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.ledger.verify import verify
-from sixledger.v1 import match_service_pb2, replay_service_pb2
+from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2, replay_service_pb2
 from support.play import ONE_ROUND, TWO_ROUNDS, RunningServer
 
 VALID = replay_service_pb2.VERDICT_VALID
@@ -45,7 +46,9 @@ async def test_bots_play_a_match_to_its_end(client: AsyncClient, seats: int) -> 
         async def look() -> list[object]:
             return [item async for item in spectator.watch()]
 
-        items, *results = await asyncio.gather(look(), *games)
+        looking = asyncio.create_task(look())
+        results = await asyncio.gather(*games)
+        items = await looking
         assert results == [spectator.outcome()] * seats
         assert [item.seq for item in items if isinstance(item, Recorded)] == list(range(len(spectator.records)))
         assert isinstance(items[-1], match_service_pb2.WatchEnded)
@@ -63,6 +66,55 @@ async def test_view_and_legal_commands_are_those_of_the_service(client: AsyncCli
             assert [GAME.schema.commands.unpack(command) for command in legal.commands] == player.legal()
             if player.may_act:
                 await player.play(player.legal()[-1])
+
+
+def foreign(hand: Iterable[int]) -> int:
+    """A card that is not in the hand."""
+    return min(set(range(1, 105)) - set(hand))
+
+
+async def test_a_bot_that_breaks_the_rules_is_stopped(client: AsyncClient) -> None:
+    created = await client.matches.create("nimmt", seats=2, mode=record_pb2.CONTRIBUTION_MODE_SERVER_ONLY)
+    async with await client.matches.join(created.match_id, 1):
+        with pytest.raises(errors.IllegalCommand):
+            await run_bot_async(
+                client,
+                created.match_id,
+                0,
+                lambda view, _: nimmt_pb2.SelectCard(
+                    card=next(c for c in range(1, 105) if c not in view.seats[0].hand)
+                ),
+            )
+
+
+async def test_the_catalogue_the_lists_and_the_engine(client: AsyncClient) -> None:
+    assert "nimmt" in [game.ruleset.id for game in await client.catalog.games()]
+    assert (await client.catalog.game("nimmt")).rules_markdown
+    assert (await client.catalog.server()).origin == (await client.catalog.origin()).origin
+    created = await client.matches.create("nimmt", seats=2)
+    assert created.match_id in [match.match_id for match in await client.matches.list(limit=3)]
+    assert (await client.matches.records(created.match_id)).records[0] == created.record
+    secret = b"\x05" * 32
+    reply = await client.engine.start(
+        "nimmt", 2, root_secret=secret, match_id=b"e" * 16, request_id=b"0" * 16, time_us=1, immediate=True
+    )
+    legal = await client.engine.legal(reply.checkpoint, 0)
+    assert list((await client.engine.view(reply.checkpoint, 0)).view.nimmt.legal) == [
+        each.nimmt for each in legal.commands
+    ]
+    step = await client.engine.play(
+        reply.checkpoint,
+        0,
+        legal.commands[0],
+        decision=legal.decision,
+        root_secret=secret,
+        request_id=b"1" * 16,
+        time_us=2,
+    )
+    action = engine_service_pb2.Action(time_us=3, resign=engine_service_pb2.ResignAction())
+    action.cause.kind, action.cause.request_id = record_pb2.CAUSE_KIND_SEAT, b"2" * 16
+    ended = await client.engine.apply([reply.record, step.record], action, root_secret=secret)
+    assert ended.checkpoint.ended
 
 
 async def test_a_cancelled_wait_loses_nothing(client: AsyncClient) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
-from threading import Thread
+from threading import Thread, Timer
 
+import grpc
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from sixledger.client import Client, Credentials, SeatedMatch, Settings, TrustStore, errors, run_bot
 from sixledger.client.core.tracker import Recorded
 from sixledger.engine.bots import bot, random_policy
@@ -57,6 +64,25 @@ def test_bots_play_a_match_to_its_end(client: Client, seats: int) -> None:
         assert report.signer_authenticated
 
 
+def test_a_bot_that_breaks_the_rules_is_stopped(client: Client) -> None:
+    created = client.matches.create("nimmt", seats=2, mode=record_pb2.CONTRIBUTION_MODE_SERVER_ONLY)
+    with client.matches.join(created.match_id, 1), pytest.raises(errors.IllegalCommand):
+        run_bot(
+            client,
+            created.match_id,
+            0,
+            lambda view, _: nimmt_pb2.SelectCard(card=next(c for c in range(1, 105) if c not in view.seats[0].hand)),
+        )
+
+
+def test_a_bot_leaves_a_match_that_never_starts(client: Client) -> None:
+    created = client.matches.create("nimmt", seats=2)
+    with client.matches.join(created.match_id, 0) as player:
+        credentials = player.credentials
+    client.matches.abort(created.match_id, created.owner_token)
+    assert run_bot(client, created.match_id, 0, random_policy, credentials=credentials) is None
+
+
 def test_view_and_legal_commands_are_those_of_the_service(client: Client) -> None:
     players = table(client, 3)
     random = Random(1)
@@ -74,11 +100,22 @@ def test_view_and_legal_commands_are_those_of_the_service(client: Client) -> Non
         player.close()
 
 
+def test_looking_is_enough_to_contribute(client: Client) -> None:
+    created = client.matches.create("nimmt", seats=2, options=ONE_ROUND)
+    players = [client.matches.join(created.match_id, seat) for seat in range(2)]
+    for _ in range(2):
+        for player in players:
+            player.refresh()
+    assert client.matches.get(created.match_id).match.status == match_service_pb2.MATCH_STATUS_RUNNING
+    for player in players:
+        player.close()
+
+
 def test_a_command_may_be_concrete_the_game_s_or_an_envelope(client: Client) -> None:
     first, second = table(client)
     card = first.legal()[0]
     assert first.play(card).facts.command == card
-    command = nimmt_pb2.Command(select_card=second.legal()[0])
+    command = second.view().legal[0]
     assert second.play(game_pb2.Command(nimmt=command)).facts.command == command.select_card
     first.refresh()
     second.refresh()
@@ -256,6 +293,84 @@ def test_clients_ride_out_a_restart_of_the_server(server: RunningServer, client:
         assert seqs == list(range(len(spectator.records)))
         assert [game.result() for game in games] == [spectator.outcome()] * 2
         assert spectator.verify().verdict == VALID
+
+
+def test_a_stream_that_is_cut_by_its_own_deadline_goes_on_unnoticed(server: RunningServer) -> None:
+    with Client(server.address, settings=Settings(watch_timeout=0.2)) as client:
+        first, second = table(client)
+        late = Timer(0.7, lambda: second.play(second.legal()[0]))
+        first.play(first.legal()[0])
+        late.start()
+        seqs = []
+        for item in first.watch():
+            if isinstance(item, Recorded):
+                seqs.append(item.seq)
+            if first.match.decision > 1:
+                break
+        late.join()
+        assert seqs == list(range(len(first.records)))[: len(seqs)]
+        assert len(seqs) >= len(first.records) - 1
+
+
+def test_nothing_happens_but_heartbeats_while_the_others_think(client: Client) -> None:
+    first, second = table(client)
+    first.play(first.legal()[0])
+    items = first.watch(len(first.records))
+    assert isinstance(next(items), match_service_pb2.Heartbeat)
+    first.close()
+    second.close()
+
+
+def test_no_thread_outlives_its_client(server: RunningServer) -> None:
+    before = set(threading.enumerate())
+    with Client(server.address) as client:
+        created = client.matches.create("nimmt", seats=2)
+        items = client.matches.watch_match(created.match_id).watch()
+        assert next(items)
+        client.matches.join(created.match_id, 0).refresh()
+        assert set(threading.enumerate()) > before
+    until = time.monotonic() + 5
+    while set(threading.enumerate()) > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert set(threading.enumerate()) <= before
+    with pytest.raises(errors.Closed):
+        list(items)
+
+
+def test_a_secure_channel(tmp_path: Path) -> None:
+    certificate, key = self_signed()
+    (tmp_path / "certificate.pem").write_bytes(certificate)
+    (tmp_path / "key.pem").write_bytes(key)
+    files = {"tls_certificate": tmp_path / "certificate.pem", "tls_key": tmp_path / "key.pem"}
+    patience = Settings(patience=0.2)
+    with RunningServer(tmp_path, **files) as secure:
+        tls = grpc.ssl_channel_credentials(root_certificates=certificate)
+        address = secure.address.replace("127.0.0.1", "localhost")
+        with Client(address, tls=tls) as client:
+            assert client.catalog.games()
+        with Client(address, settings=patience) as client, pytest.raises(errors.TransportError):
+            client.catalog.games()
+
+
+def self_signed() -> tuple[bytes, bytes]:
+    """A certificate for localhost and its key, PEM."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return certificate.public_bytes(pem), private
 
 
 # -- evidence ----------------------------------------------------------------------------------------

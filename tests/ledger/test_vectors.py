@@ -242,7 +242,8 @@ def test_a_whole_ledger() -> None:
     header, *rest = [json.loads(line) for line in VECTORS["ledger"]["file"]]
     records = [line for line in rest if "body" in line]
     match, previous, keys, hashes = x(header["match"]), bytes(32), {}, []
-    bodies, order, reveals, contributions, hands = [], [], {}, {}, {}
+    bodies, order, reveals, contributions = [], [], {}, {}
+    hands: dict[int, list[int]] = {}
     for seq, record in enumerate(records):
         data = base64.b64decode(record["body"])
         body = fields(data)

@@ -8,7 +8,8 @@ import pytest
 from sixledger.engine.nimmt import GAME
 from sixledger.engine.registry import Registry
 from sixledger.ledger import hashing, records
-from sixledger.ledger.faults import UnusableInput
+from sixledger.ledger.faults import LedgerFault, UnusableInput
+from sixledger.ledger.match import fold
 from sixledger.ledger.verify import exit_status, verify, verify_records
 from sixledger.v1 import record_pb2
 from sixledger.v1.replay_service_pb2 import Verdict, VerifyReport
@@ -549,6 +550,60 @@ def test_lies_in_the_open_part_of_a_running_match_are_found_by_spectators(runnin
     ):
         report = _as(running, forge(running.records, seq, lie), None)
         assert (verdict(report), report.finding.seq) == (expected, seq), (lie.__name__, report.summary)
+
+
+def test_lies_in_a_record_0_whose_deal_is_sealed_are_found() -> None:
+    table = Table(seats=3, immediate=True, name="sealed start").play(2)
+
+    def players(body: record_pb2.Body) -> None:
+        body.events[0].nimmt.match_started.players = 2**32 - 1
+
+    def closed(body: record_pb2.Body) -> None:
+        body.lifecycle[1].closed.seats[0].contributes = True
+
+    def entropy(body: record_pb2.Body) -> None:
+        body.lifecycle[2].sealed.entropy = bytes(32)
+
+    def decision(body: record_pb2.Body) -> None:
+        body.cause.decision = 1
+
+    for lie, expected in (
+        (players, "RULES_DIVERGENCE"),
+        (closed, "RULES_DIVERGENCE"),
+        (entropy, "SEED_MISMATCH"),
+        (decision, "RULES_DIVERGENCE"),
+    ):
+        for viewer in (None, 1):
+            report = _as(table, forge(table.records, 0, lie), viewer)
+            assert (verdict(report), report.finding.seq) == (expected, 0), lie.__name__
+
+
+def test_nothing_but_commands_follows_the_start_of_a_running_match(running: Table) -> None:
+    """Neither a seat taken again, with another key, nor a contribution that comes too late."""
+    late = record_pb2.Body.FromString(running.records[-1].body)
+    late.ClearField("command")
+    late.ClearField("events")
+    late.cause.ClearField("decision")
+    late.cause.request_id = bytes(16)
+    for step in (
+        record_pb2.Lifecycle(joined=record_pb2.SeatJoined(seat=0, public_key=running.public_key(1))),
+        record_pb2.Lifecycle(committed=record_pb2.ContributionCommitted(seat=0, commitment=bytes(32))),
+        record_pb2.Lifecycle(contributed=record_pb2.ContributionRevealed(seat=0, contribution=bytes(32))),
+        record_pb2.Lifecycle(closed=record_pb2.SeatsClosed()),
+        record_pb2.Lifecycle(sealed=record_pb2.EntropySealed()),
+        record_pb2.Lifecycle(aborted=record_pb2.Aborted()),
+    ):
+        late.cause.seat = 0
+        late.ClearField("lifecycle")
+        late.lifecycle.append(step)
+        forged = ledgers.rechain([*running.records, record_pb2.Record(body=late.SerializeToString())])
+        for viewer in (None, 0):
+            report = _as(running, forged, viewer)
+            assert verdict(report) not in ("VALID", "INCOMPLETE"), step
+            assert report.finding.seq == len(running.records)
+        match = fold(running.records)
+        with pytest.raises(LedgerFault):
+            match.apply(forged[-1], check_signatures=False)
 
 
 def _names(record: record_pb2.Record) -> list[str | None]:

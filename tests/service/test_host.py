@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from sixledger.engine.registry import Registry
 from sixledger.service.errors import ServiceError
 from sixledger.service.store import Entry, MemoryStore, SqliteStore, Store, StoreError
 from sixledger.v1 import error_pb2, record_pb2
@@ -247,3 +248,12 @@ async def test_the_store_lists_status_and_taken_seats() -> None:
         row = await store.match(created.match_id)
         assert row is not None
         assert row.status == pb.MATCH_STATUS_ABORTED
+
+
+async def test_a_ruleset_of_another_release_is_not_called_broken() -> None:
+    """A replica of an older release cannot play the match, but the ledger is whole."""
+    async with hosting() as (table, store):
+        match = await table.start()
+        older = replica(store, table.clock, registry=Registry([]))
+        view = pb.GetViewRequest(match_id=match.match_id)
+        assert await reason(older.servicer.GetView(view)) == error_pb2.REASON_UNKNOWN_GAME

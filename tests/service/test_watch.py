@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
 
 import pytest
 from sixledger.ledger.heads import SignedHead
@@ -10,6 +11,7 @@ from sixledger.ledger.match import begin
 from sixledger.ledger.records import add_openings
 from sixledger.service.errors import ServiceError
 from sixledger.service.hub import Hub
+from sixledger.service.watch import WatchTiming
 from sixledger.v1 import error_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.hosts import hosting, replica
@@ -31,23 +33,34 @@ def kinds_of(items: list[pb.WatchMatchResponse]) -> list[str]:
     return [str(kind) for item in items if (kind := item.WhichOneof("item")) != "record"]
 
 
+async def caught_up(watch: AsyncGenerator[pb.WatchMatchResponse, None]) -> list[pb.WatchMatchResponse]:
+    """The items of a watch until it has caught up: what follows is live."""
+    items = [await anext(watch)]
+    while not items[-1].HasField("caught_up"):
+        items.append(await anext(watch))
+    return items
+
+
 async def test_resuming_at_every_record_gives_the_same_suffix() -> None:
     """For every viewer and every first record, live or later, from memory or from the store."""
     async with hosting() as (table, store):
         match = await table.start(options=TWO_ROUNDS)
         viewers = ["", *match.tokens]
-        live = [asyncio.create_task(watched(table.watch(match.match_id, token=token))) for token in viewers]
-        await asyncio.sleep(0)
-        await table.play(match)
-        complete = [records_of(items) for items in await asyncio.gather(*live)]
+        live = [table.watch(match.match_id, token=token) for token in viewers]
+        items = [await caught_up(watch) for watch in live]
+        following = [asyncio.create_task(watched(watch)) for watch in live]
+        while not (await table.host.hosted(match.match_id)).match.over:
+            await table.play(match, 1)
+            await asyncio.sleep(0)
+        complete = [records_of(past + await future) for past, future in zip(items, following, strict=True)]
         count = len(complete[0])
         fresh = replica(store, table.clock)
         for token, expected in zip(viewers, complete, strict=True):
             for first in range(count + 1):
                 for side in (table, fresh):
-                    items = await watched(side.watch(match.match_id, token=token, first_seq=first))
-                    assert records_of(items) == expected[first:]
-                    assert kinds_of(items) == ["caught_up", "ended"]
+                    again = await watched(side.watch(match.match_id, token=token, first_seq=first))
+                    assert records_of(again) == expected[first:]
+                    assert kinds_of(again) == ["caught_up", "ended"]
 
 
 async def test_records_and_late_openings_add_up_to_what_can_be_read_now() -> None:
@@ -105,13 +118,29 @@ async def test_a_lost_hint_delays_a_record_and_loses_none(monkeypatch: pytest.Mo
     monkeypatch.setattr(Hub, "hint", lambda self, match_id: None)
     async with hosting() as (table, _):
         match = await table.start()
-        live = asyncio.create_task(watched(table.watch(match.match_id)))
-        await asyncio.sleep(0)
+        live = table.watch(match.match_id)
+        items = await caught_up(live)
+        following = asyncio.create_task(watched(live))
+        await asyncio.sleep(0.01)
         await table.play(match)
         async with asyncio.timeout(10):
-            items = await live
+            items += await following
         count = (await table.host.hosted(match.match_id)).match.seq + 1
         assert len(records_of(items)) == count
+
+
+async def test_a_hint_brings_a_record_at_once() -> None:
+    """With a tick of an hour the watcher of the same process still gets every record."""
+    async with hosting(timing=WatchTiming(tick_s=3600, heartbeat_s=3600)) as (table, _):
+        match = await table.start()
+        live = table.watch(match.match_id)
+        items = await caught_up(live)
+        following = asyncio.create_task(watched(live))
+        await asyncio.sleep(0.01)
+        await table.play(match)
+        async with asyncio.timeout(10):
+            items += await following
+        assert kinds_of(items) == ["caught_up", "ended"]
 
 
 async def test_records_of_another_replica_arrive() -> None:
@@ -119,11 +148,13 @@ async def test_records_of_another_replica_arrive() -> None:
     async with hosting() as (table, store):
         other = replica(store, table.clock)
         match = await table.start()
-        live = asyncio.create_task(watched(other.watch(match.match_id)))
-        await asyncio.sleep(0)
+        live = other.watch(match.match_id)
+        items = await caught_up(live)
+        following = asyncio.create_task(watched(live))
+        await asyncio.sleep(0.01)
         await table.play(match)
         async with asyncio.timeout(10):
-            items = await live
+            items += await following
         assert len(records_of(items)) == (await table.host.hosted(match.match_id)).match.seq + 1
 
 

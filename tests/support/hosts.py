@@ -139,11 +139,11 @@ class StartedMatch:
     tokens: list[str]
 
 
-def replica(store: Store, clock: Clock | None = None, **arguments: Any) -> Replica:
+def replica(store: Store, clock: Clock | None = None, timing: WatchTiming = TIMING, **arguments: Any) -> Replica:
     """A host on an open store. All replicas share their keys."""
     clock = clock or Clock()
     host = MatchHost(store, HeadSigner("test.example", KEYRING.signing_key), clock=clock, **arguments)
-    return Replica(host, MatchServicer(host, TokenMint(KEYRING.token_key, 3600), TIMING), clock)
+    return Replica(host, MatchServicer(host, TokenMint(KEYRING.token_key, 3600), timing), clock)
 
 
 @asynccontextmanager

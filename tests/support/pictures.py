@@ -13,15 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 from sixledger.cli.bot_threads import BotThreads
-from sixledger.cli.demo import ORIGIN, change_one_bit, prove
+from sixledger.cli.demo import ORIGIN, prove
 from sixledger.cli.local_table import LocalTable
 from sixledger.cli.remote import connected
+from sixledger.cli.render import drawing
 from sixledger.cli.render.report import report
-from sixledger.cli.saving import save_local
 from sixledger.cli.seating import bot_names, secret
 from sixledger.cli.server_thread import ServerThread
 from sixledger.cli.show import picture
@@ -31,8 +32,11 @@ from sixledger.client import Recorded, TrustStore
 from sixledger.engine.bots import bot
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
+from sixledger.ledger import file, hashing
+from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.verify import verify
 from sixledger.service.config import Settings
+from sixledger.v1 import record_pb2
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "images"
 #: 2026-01-01T12:00:00Z in microseconds.
@@ -58,7 +62,9 @@ SVG = """\
 {styles}
 </style>
 <defs>
-<clipPath id="{unique_id}-clip-terminal"><rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" /></clipPath>
+<clipPath id="{unique_id}-clip-terminal">
+<rect x="0" y="0" width="{terminal_width}" height="{terminal_height}" />
+</clipPath>
 {lines}
 </defs>
 {chrome}
@@ -77,7 +83,13 @@ def recording(folder: Path, name: str, title: str) -> Iterator[Console]:
     """A terminal of 80 columns; what is printed on it becomes `folder/name.svg`."""
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         console = Console(
-            file=nowhere, record=True, width=80, theme=THEME, highlight=False, force_terminal=True, color_system="standard"
+            file=nowhere,
+            record=True,
+            width=80,
+            theme=THEME,
+            highlight=False,
+            force_terminal=True,
+            color_system="standard",
         )
         yield console
         console.save_svg(
@@ -110,18 +122,39 @@ def play(folder: Path) -> None:
         console.print(talk.question(view))
 
 
+def forge(records: list[record_pb2.Record]) -> list[record_pb2.Record]:
+    """The ledger as an operator would forge it: one card lies in another row, and every hash fits again."""
+    forged: list[record_pb2.Record] = []
+    previous, done = hashing.ZERO_HASH, False
+    for record in records:
+        body = record_pb2.Body.FromString(record.body)
+        placed = [event.nimmt.card_placed for event in body.events if event.nimmt.HasField("card_placed")]
+        if not done and len(forged) > len(records) // 2 and placed:
+            placed[0].row = (placed[0].row + 1) % 4
+            done = True
+        data = body.SerializeToString(deterministic=True)
+        previous = hashing.record_hash(body.match_id, body.seq, previous, data, record.seals)
+        forged.append(record_pb2.Record(body=data, seals=record.seals, openings=record.openings, hash=previous))
+    return forged
+
+
 def tampered(folder: Path) -> None:
-    """What the verifier says of a ledger of which one bit was changed."""
+    """What the verifier says when the operator has forged the ledger and signed it anew."""
     table, random, mind = local_table(7), Random(1), bot("nimmt", "heuristic")
     while not table.over:
         table.advance()
         if not table.over:
             table.submit(mind(table.view(), random))
+    signer = HeadSigner("cards.example.org", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+    half = len(table.records) // 3
+    at_half = record_pb2.Body.FromString(table.records[half - 1].body).time_us
+    early = signer.sign(table.match_id, half, table.records[half - 1].hash, at_half)
+    forged = forge(table.records)
+    late = signer.sign(table.match_id, len(forged), forged[-1].hash, table.time_us)
+    path = Path("match.ledger.jsonl")
+    path.write_bytes(file.dump(forged, [early, late], [signer.verifier_key]))
     with recording(folder, "verify", "sixledger verify match.ledger.jsonl") as console:
-        path, _ = save_local(table.records, table.match_id, table.time_us, Path())
-        changed = Path("match.ledger.jsonl")
-        changed.write_bytes(change_one_bit(path.read_bytes()))
-        console.print(report(verify(changed), str(changed)))
+        console.print(report(verify(path, trusted=[signer.verifier_key]), str(path)))
 
 
 def demo(folder: Path) -> None:
@@ -132,7 +165,8 @@ def demo(folder: Path) -> None:
     with recording(folder, "demo", "sixledger demo") as console:
         with (
             ServerThread(
-                Settings(listen="127.0.0.1:0", store="memory:", origin=ORIGIN, log_level="warning", data_dir=out)
+                Settings(listen="127.0.0.1:0", store="memory:", origin=ORIGIN, log_level="warning", data_dir=out),
+                root_secret=lambda: secret(5, "root"),
             ) as server,
             connected(server.address, trust=TrustStore()) as client,
         ):
@@ -140,8 +174,6 @@ def demo(folder: Path) -> None:
             bots = {seat: (name, mind) for seat, name in enumerate(names)}
             with client.matches.watch_match(match_id) as spectator, BotThreads(client, match_id, bots, seed=5):
                 last = [item for item in spectator.watch() if isinstance(item, Recorded)][-1]
-                from sixledger.cli.render import drawing
-
                 console.print(picture(drawing("nimmt"), spectator, last, names, ()))
             path = out / f"{match_id.hex()[:12]}.ledger.jsonl"
             client.matches.export(match_id, path)

@@ -11,19 +11,20 @@ from typing import Any, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from google.protobuf.message import Message
+from sixledger.client import errors
 from sixledger.client.core import acts
-from sixledger.client.core.flow import Open, Read, Sleep
+from sixledger.client.core.flow import Locked, Open, Read, Sleep
 from sixledger.client.core.tracker import Tracker
 from sixledger.client.credentials import Credentials
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
-from sixledger.ledger import hashing, records
+from sixledger.ledger import faults, hashing, records
 from sixledger.ledger.author import Author
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.keys import ActKind
 from sixledger.service.config import Settings
 from sixledger.service.server import Server
-from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2
+from sixledger.v1 import catalog_service_pb2, engine_service_pb2, match_service_pb2, record_pb2
 
 T = TypeVar("T")
 
@@ -249,9 +250,10 @@ class ScriptedStreams:
 class RunningServer:
     """A server in a thread of its own, on SQLite and a fixed port, so that it can stop and come back."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **settings: Any) -> None:
         """Keep everything in `folder`."""
         self._folder = folder
+        self._settings = settings
         self._port = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -275,7 +277,7 @@ class RunningServer:
                 origin="socket.test",
                 watch_tick_s=0.05,
                 heartbeat_s=0.5,
-                log_level="error",
+                **self._settings,
             )
             async with Server(settings) as server:
                 self._port = server.port
@@ -311,3 +313,116 @@ class RunningServer:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+class FakeService:
+    """Answers the calls of flows from an HonestTable. `lies` change a reply, `failures` come before it, by method."""
+
+    def __init__(self, table: HonestTable) -> None:
+        """Serve one match that nobody plays but through here."""
+        self.table = table
+        self.lies: dict[str, Callable[[Any], object]] = {}
+        self.failures: dict[str, list[Exception]] = {}
+        #: Name and request of every call that got an answer or not.
+        self.calls: list[tuple[str, Any]] = []
+        self._replies: dict[bytes, Any] = {}
+        self._stream: list[Any] = []
+
+    def cancel(self) -> bool:
+        """The stream is given up."""
+        self._stream = []
+        return True
+
+    def __call__(self, effect: Any) -> Any:
+        """Perform one effect."""
+        if isinstance(effect, Locked):
+            return run(effect.flow, self)
+        if isinstance(effect, Sleep):
+            return None
+        if isinstance(effect, Read):
+            return self._stream.pop(0) if self._stream else None
+        request: Any = effect.request
+        self.calls.append((effect.method, request))
+        failures = self.failures.get(effect.method)
+        if isinstance(effect, Open):
+            self._stream = self.table.stream(self._viewer(request.token), request.first_seq)
+            return self
+        reply = getattr(self, f"_{effect.method}")(request)
+        if failures:  # after the act was done: what got lost is the reply
+            raise failures.pop(0)
+        if effect.method in self.lies:
+            self.lies[effect.method](reply)
+        return reply
+
+    def methods(self) -> list[str]:
+        """The names of all calls."""
+        return [method for method, _ in self.calls]
+
+    def _viewer(self, token: str) -> int | None:
+        return int(token.removeprefix("token-")) if token else None
+
+    def _GetOrigin(self, _: Any) -> Any:  # noqa: N802  # the names of calls
+        key = SIGNER.verifier_key
+        return catalog_service_pb2.GetOriginResponse(origin=key.origin, verifier_key=str(key))
+
+    def _GetMatch(self, _: Any) -> Any:  # noqa: N802
+        match, count = self.table.match, len(self.table.records)
+        info = match_service_pb2.MatchInfo(
+            match_id=MATCH_ID, opened=match.opened, first_hash=match.first_hash, record_count=count
+        )
+        return match_service_pb2.GetMatchResponse(match=info, head=self.table.head(count))
+
+    def _ListRecords(self, request: Any) -> Any:  # noqa: N802
+        shown = [self.table.shown(seq, None).record for seq in range(request.page_size)]
+        return match_service_pb2.ListRecordsResponse(records=shown)
+
+    def _JoinMatch(self, request: Any) -> Any:  # noqa: N802
+        player = self.table.players[request.seat]
+        player.private_key, player.contribution = self.joining.private_key, self.joining.contribution
+        player.secret = request.secret
+        join = engine_service_pb2.JoinAction(public_key=request.public_key, contributes=request.contributes)
+        request_id = player.request_id("join")
+        done = self._once(
+            request.seat, ActKind.JOIN, request.public_key, request_id, match_service_pb2.JoinMatchResponse, join=join
+        )
+        done.token = player.token
+        return done
+
+    #: Credentials with which the client under test joins.
+    joining: Credentials
+
+    def _CommitContribution(self, request: Any) -> Any:  # noqa: N802
+        value, reply = request.commitment, match_service_pb2.CommitContributionResponse
+        return self._act(request, ActKind.COMMITMENT, value, reply, commitment=value)
+
+    def _RevealContribution(self, request: Any) -> Any:  # noqa: N802
+        value, reply = request.contribution, match_service_pb2.RevealContributionResponse
+        return self._act(request, ActKind.CONTRIBUTION, value, reply, contribution=value)
+
+    def _SubmitCommand(self, request: Any) -> Any:  # noqa: N802
+        value, reply = request.command, match_service_pb2.SubmitCommandResponse
+        return self._act(request, ActKind.COMMAND, value, reply, command=value)
+
+    def _ResignMatch(self, request: Any) -> Any:  # noqa: N802
+        reply = match_service_pb2.ResignMatchResponse
+        return self._act(request, ActKind.RESIGN, b"", reply, resign=engine_service_pb2.ResignAction())
+
+    def _act(self, request: Any, kind: ActKind, payload: bytes, reply: Any, **action: Any) -> Any:
+        seat = self._viewer(request.act.token) or 0
+        return self._once(seat, kind, payload, request.act.request_id, reply, **action)
+
+    def _once(self, seat: int, kind: ActKind, payload: bytes, request_id: bytes, reply: Any, **action: Any) -> Any:
+        """The reply of an act; the same one when the request is repeated."""
+        if request_id not in self._replies:
+            try:
+                self.table.act(seat, kind, payload, request_id, **action)
+            except faults.WrongPhase as error:
+                raise errors.WrongPhase(str(error)) from error
+            item = self.table.shown(len(self.table.records) - 1, seat, head=True)
+            made = reply(record=item.record, head=item.head)
+            if "late_openings" in reply.DESCRIPTOR.fields_by_name:
+                made.late_openings.extend(item.late_openings)
+            self._replies[request_id] = made
+        copy = reply()
+        copy.CopyFrom(self._replies[request_id])
+        return copy

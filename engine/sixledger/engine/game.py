@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from google.protobuf.message import Message
 from sixledger.engine.chance import Chance
@@ -25,8 +25,7 @@ class Setup:
     options: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """An open set of choices. `number` counts the openings, `seats` (ascending) may act now."""
 
     number: int
@@ -67,7 +66,8 @@ class Game(ABC, Generic[S]):
 
     A state is changed by `evolve` alone. `start`, `play` and `leave` are generators of concrete event
     messages; whoever runs them applies `evolve` to each event before asking for the next, so later
-    events see the effects of earlier ones. They check everything before their first `yield`.
+    events see the effects of earlier ones. They check everything before their first `yield`. Events may be
+    shared between matches, like legal commands: do not change them.
     """
 
     id: ClassVar[str]

@@ -198,19 +198,31 @@ def open_match(match: Match, request_id: bytes, time_us: int, seeds: SeedChain, 
     `immediate` closes the seats at once, without keys and contributions, and starts the game in record 0;
     the mode must be SERVER_ONLY. Raises MalformedAct.
     """
+    draft = prepare_opening(match, request_id, time_us)
+    carry_out_opening(draft, seeds, immediate=immediate)
+    return draft
+
+
+def prepare_opening(match: Match, request_id: bytes, time_us: int) -> Draft:
+    """The draft of record 0 without what follows from it. Raises MalformedAct."""
     _check_request_id(request_id)
     _check_time(time_us)
     if len(match.match_id) != 16:
         raise MalformedAct("match_id", "must be 16 bytes")
-    if immediate and match.opened.mode != SERVER_ONLY:
-        raise MalformedAct("immediate", "needs the mode SERVER_ONLY: nobody can contribute")
     draft = Draft(record_pb2.Cause(kind=TABLE, request_id=request_id), time_us, match.copy(), 0, 0)
     draft.lifecycle.append(record_pb2.Lifecycle(opened=match.opened))
-    if immediate:
-        for seat in draft.after.seats:
-            seat.joined = True
-        draft.close_if_full(seeds)
     return draft
+
+
+def carry_out_opening(draft: Draft, seeds: SeedChain, *, immediate: bool) -> None:
+    """Fill the draft of record 0 with what follows from the opening. Raises as `carry_out`."""
+    if not immediate:
+        return
+    if draft.after.opened.mode != SERVER_ONLY:
+        raise MalformedAct("immediate", "needs the mode SERVER_ONLY: nobody can contribute")
+    for seat in draft.after.seats:
+        seat.joined = True
+    draft.close_if_full(seeds)
 
 
 def decide(

@@ -33,6 +33,7 @@ MAX_HEADS = 1 << 16
 Source: TypeAlias = "str | Path | bytes | BinaryIO"
 
 _HEADER = ("format", "keys", "match", "origin", "ruleset", "viewer")
+_SHOWN = ',"shown":'
 _RECORD = ("body", "hash", "openings", "seals", "shown")
 
 
@@ -205,7 +206,9 @@ def _take(ledger: LedgerFile, line: bytes) -> None:
         if len(ledger.records) >= MAX_RECORDS:
             raise tampered("parse", f"the file has more than {MAX_RECORDS} records")
         ledger.records.append(_record(value))
-        ledger.shown.append(dumps(value["shown"]))
+        # The keys are sorted and all before it hold base64 and numbers: the first occurrence is the key.
+        text = line.decode()
+        ledger.shown.append(text[text.index(_SHOWN) + len(_SHOWN) : -1])
         return
     if len(ledger.heads) >= MAX_HEADS:
         raise tampered("parse", f"the file has more than {MAX_HEADS} heads")

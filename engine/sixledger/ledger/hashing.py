@@ -9,11 +9,13 @@ import hashlib
 import hmac
 import struct
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from sixledger.v1 import record_pb2
 
 ZERO_HASH = bytes(32)
 _AUDIENCE_EPOCH = struct.Struct(">QI").pack
+_SEQ_INDEX = struct.Struct(">QH").pack
 
 
 def sha256(*parts: bytes) -> bytes:
@@ -38,14 +40,14 @@ def u64(value: int) -> bytes:
 
 def record_hash(match: bytes, seq: int, previous: bytes, body: bytes, seals: Sequence[record_pb2.Seal]) -> bytes:
     """H_n: chains a record to the one before (`previous` is H_{n-1}, ZERO_HASH for record 0)."""
-    parts = [b"sixledger/record/1\n", match, u64(seq), previous, hashlib.sha256(body).digest(), u16(len(seals))]
-    parts += [_AUDIENCE_EPOCH(seal.audience, seal.epoch) + seal.commitment for seal in seals]
-    return sha256(*parts)
+    start = b"sixledger/record/1\n" + match + u64(seq) + previous + hashlib.sha256(body).digest() + u16(len(seals))
+    parts = [_AUDIENCE_EPOCH(seal.audience, seal.epoch) + seal.commitment for seal in seals]
+    return hashlib.sha256(start + b"".join(parts)).digest()
 
 
 def commitment(match: bytes, seq: int, index: int, salt: bytes, value: bytes) -> bytes:
     """c_j: the commitment of seal `index` of record `seq`."""
-    return sha256(b"sixledger/seal/1\n", match, u64(seq), u16(index), salt, value)
+    return hashlib.sha256(b"sixledger/seal/1\n" + match + _SEQ_INDEX(seq, index) + salt + value).digest()
 
 
 def salt_key(root_secret: bytes, match: bytes) -> bytes:
@@ -53,9 +55,18 @@ def salt_key(root_secret: bytes, match: bytes) -> bytes:
     return hmac.digest(root_secret, b"sixledger/salt-key/1\n" + match, "sha256")
 
 
+@lru_cache(maxsize=4096)
+def _keyed(key: bytes) -> hmac.HMAC:
+    """HMAC-SHA-256 with its key set up, to be copied."""
+    # hmac.digest costs more, and hands the interpreter to other threads for every few bytes.
+    return hmac.new(key, digestmod="sha256")
+
+
 def salt(key: bytes, previous: bytes, seq: int, index: int, value: bytes) -> bytes:
     """salt_j: depends on everything before, so that two forks never share one."""
-    return hmac.digest(key, previous + u64(seq) + u16(index) + hashlib.sha256(value).digest(), "sha256")
+    keyed = _keyed(key).copy()
+    keyed.update(previous + u64(seq) + u16(index) + hashlib.sha256(value).digest())
+    return keyed.digest()
 
 
 def chain_root(root_secret: bytes, match: bytes, epochs: int) -> bytes:

@@ -12,6 +12,7 @@ import binascii
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sixledger.ledger import keys
@@ -39,9 +40,15 @@ def check_origin(name: str) -> str:
     return name
 
 
+@lru_cache(maxsize=64)
+def _format_second(second: int) -> str:
+    return (_EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%S").zfill(19)
+
+
 def format_time(time_us: int) -> str:
     """RFC 3339 time in UTC with microseconds."""
-    return (_EPOCH + timedelta(microseconds=time_us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(27)
+    second, rest = divmod(time_us, 1_000_000)
+    return f"{_format_second(second)}.{rest:06d}Z"
 
 
 def strict_base64(text: str) -> bytes:

@@ -132,30 +132,38 @@ class Match:
     def take_step(self, step: record_pb2.Lifecycle) -> None:
         """Apply one step in the life of the match. Raises LedgerFault if it cannot follow."""
         kind = step.WhichOneof("step")
+        gathering = self.state is None and not self.over
         if kind == "joined":
             seat = self._seat(step.joined.seat)
+            _expect(gathering and not self.closed and not seat.joined, "the seat cannot be taken")
             seat.joined = True
             seat.public_key, seat.contributes = step.joined.public_key, step.joined.contributes
         elif kind == "closed":
             recorded = [(seat.public_key, seat.contributes) for seat in step.closed.seats]
-            if recorded != [(seat.public_key, seat.contributes) for seat in self.seats]:
-                raise tampered("rules", "the closed seats are not the joined ones")
+            actual = [(seat.public_key, seat.contributes) for seat in self.seats]
+            _expect(gathering and not self.closed and recorded == actual, "the closed seats are not the joined ones")
             for seat in self.seats:
                 seat.joined = True
             self.closed = True
         elif kind == "committed":
-            self._seat(step.committed.seat).commitment = step.committed.commitment
+            seat = self._seat(step.committed.seat)
+            _expect(gathering and seat.contributes and not seat.commitment, "the seat cannot commit")
+            seat.commitment = step.committed.commitment
         elif kind == "contributed":
+            _expect(gathering, "the seat cannot contribute")
             self._contribute(step.contributed.seat, step.contributed.contribution)
         elif kind == "sealed":
+            _expect(gathering and self.closed, "the entropy cannot be sealed")
             if step.sealed.entropy != self.expected_entropy():
                 raise LedgerFault(SEED_MISMATCH, "seeds", "the entropy does not follow from the contributions")
             self.entropy = step.sealed.entropy
             self.state = self.game.blank()
         elif kind == "resigned":
             self._seat(step.resigned.seat)
+            _expect(self.state is not None and not self.over, "nobody can resign")
             self.over = True
         elif kind == "aborted":
+            _expect(not self.over, "the match is over")
             self.over = self.aborted = True
         else:
             raise tampered("rules", "a step of the match's life that cannot follow here")
@@ -167,6 +175,7 @@ class Match:
 
     def _contribute(self, number: int, contribution: bytes) -> None:
         seat = self._seat(number)
+        _expect(seat.contributes and not seat.contribution, "the seat cannot contribute")
         if self.opened.mode == record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL:
             expected = hashing.contribution_commitment(self.match_id, number, contribution)
             if seat.commitment != expected:
@@ -282,6 +291,11 @@ def audience(event: Any) -> int:
 def _check_seal(seal: record_pb2.Seal, expected_audience: int, epoch: int) -> None:
     if seal.audience != expected_audience or seal.epoch != epoch:
         raise tampered("openings", "a seal is for other seats or another epoch than the rules say")
+
+
+def _expect(condition: bool, message: str) -> None:
+    if not condition:
+        raise tampered("rules", f"a step of the match's life that cannot follow here: {message}")
 
 
 _STEP_KINDS = {

@@ -31,9 +31,12 @@ _WIDE = frozenset(
 _FLOATS = frozenset({FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FLOAT})
 
 
+_ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
+
 def dumps(value: Any) -> str:
     """RFC 8785 JSON. `value` has ASCII keys and no floats, so that sorting and encoding agree with it."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODE(value)
 
 
 def b64(data: bytes) -> str:

@@ -45,9 +45,7 @@ class BotThreads:
         self._games: list[Future[Outcome | None]] = []
         for seat, (name, policy) in bots.items():
             own = credentials(match_id, seat, name, seed)
-            game = self._pool.submit(
-                run_bot, client, match_id, seat, policy, random=random[seat], credentials=own
-            )
+            game = self._pool.submit(run_bot, client, match_id, seat, policy, random=random[seat], credentials=own)
             game.add_done_callback(self._done)
             self._games.append(game)
 

@@ -25,7 +25,6 @@ from sixledger.engine.game import Game, Setup
 from sixledger.ledger.heads import VerifierKey
 from sixledger.ledger.verify import verify
 from sixledger.service.config import Settings
-from sixledger.service.store import StoreError
 from sixledger.v1 import replay_service_pb2
 
 #: Name under which the server of a demonstration signs.
@@ -58,7 +57,7 @@ def demo(
     settings = Settings(
         listen="127.0.0.1:0", data_dir=store.parent, store=f"sqlite:{store}", origin=ORIGIN, log_level="warning"
     )
-    with ServerThread(settings) as server:
+    with ServerThread(settings, root_secret=lambda: secret(seed, "root")) as server:
         key = server.host.signer.verifier_key
         _say(console, f"Server on {server.address}, store {store}, signs as {ORIGIN}.")
         with connected(server.address, trust=TrustStore()) as client:
@@ -77,14 +76,10 @@ def _fresh_store(folder: Path) -> Path:
     return place / "matches.db"
 
 
-def _play(
-    console: Console, client: Client, rules: Game[Any], setup: Setup, pace: Pace, seed: int | None
-) -> bytes:
+def _play(console: Console, client: Client, rules: Game[Any], setup: Setup, pace: Pace, seed: int | None) -> bytes:
     """Play and show one match; its id."""
     names = bot_names(setup.seats)
-    created = client.matches.create(
-        rules.id, seats=setup.seats, options=setup.options, secret=secret(seed, "create")
-    )
+    created = client.matches.create(rules.id, seats=setup.seats, options=setup.options, secret=secret(seed, "create"))
     match_id = created.match_id
     _say(console, f"Match {match_id.hex()}: {rules.title} with {', '.join(names)}.")
     policies = [pace.policy(first=seat == 0) for seat in range(setup.seats)]

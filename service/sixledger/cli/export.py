@@ -29,7 +29,8 @@ def export(
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(("-o", "--output"), help="File to write, gzipped if it ends in .gz. Default: named like the match.")
+        Path | None,
+        Parameter(("-o", "--output"), help="File to write, gzipped if it ends in .gz. Default: named like the match."),
     ] = None,
     server: ServerAddress = DEFAULT_SERVER,
     tls: Tls = None,

@@ -43,9 +43,7 @@ def list_games(*, as_json: Json = False) -> None:
 
 
 @app.command
-def show(
-    name: Annotated[str, Parameter(help="Game, for example nimmt.")], /, *, as_json: Json = False
-) -> None:
+def show(name: Annotated[str, Parameter(help="Game, for example nimmt.")], /, *, as_json: Json = False) -> None:
     """Show the rules, options and presets of one game."""
     game = find_game(name)
     if as_json:

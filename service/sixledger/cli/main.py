@@ -42,7 +42,11 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "verify",
         "sixledger.cli.verify:verify",
         "Prove that ledgers are what was played, or name what is wrong.",
-        ("verify out/match.ledger.jsonl", "verify *.ledger.jsonl --key server.vkey", "verify match.ledger.jsonl --json"),
+        (
+            "verify out/match.ledger.jsonl",
+            "verify *.ledger.jsonl --key server.vkey",
+            "verify match.ledger.jsonl --json",
+        ),
     ),
     (
         "export",
@@ -64,7 +68,11 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "serve",
         "sixledger.cli.serve:serve",
         "Run the server.",
-        ("serve", "serve --store memory:", "serve --listen 0.0.0.0:7655 --data-dir /var/lib/sixledger --origin example.org"),
+        (
+            "serve",
+            "serve --store memory:",
+            "serve --listen 0.0.0.0:7655 --data-dir /var/lib/sixledger --origin example.org",
+        ),
     ),
     (
         "games",
@@ -148,6 +156,8 @@ def _usage(error: CycloptsError) -> str:
 
 def main() -> None:
     """Entry point of the console script."""
+    # gRPC's own log lines would stand beside the one line that says what is wrong.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     raise SystemExit(run(sys.argv[1:]))
 
 

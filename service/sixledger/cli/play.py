@@ -50,9 +50,7 @@ def play(
     if server is not None:
         from sixledger.cli.server_table import play_on_server
 
-        path, report = play_on_server(
-            server, tls, rules, setup, names, mind, seed=seed, folder=folder, console=console
-        )
+        path, report = play_on_server(server, tls, rules, setup, names, mind, seed=seed, folder=folder, console=console)
     else:
         from sixledger.cli.local_table import LocalTable
         from sixledger.cli.saving import save_local

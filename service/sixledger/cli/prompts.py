@@ -19,15 +19,17 @@ class Prompt(Protocol):
 
     def question(self, view: Any) -> Text:
         """What is asked for."""
+        ...
 
     def read(self, view: Any, text: str) -> Message:
         """The command that `text` means. Raises ValueError, whose text says what is allowed."""
+        ...
 
 
 class NimmtPrompt:
     """6 nimmt!: a card by its number, a row from 1 to 4."""
 
-    help = (
+    help: tuple[str, ...] = (
         "a number     play that card of your hand, or collect that row (1 to 4, from the top)",
         "             cards go to the row whose last card is the nearest below; the sixth card",
         "             collects the five before it; a card below all rows collects a row you choose",
@@ -56,7 +58,7 @@ class NimmtPrompt:
 class ListPrompt:
     """Any game: the legal commands as a numbered list."""
 
-    help = ("a number     the command with that number in the list",)
+    help: tuple[str, ...] = ("a number     the command with that number in the list",)
 
     def question(self, view: Any) -> Text:
         """The list."""

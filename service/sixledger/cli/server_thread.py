@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from types import TracebackType
 
 from sixledger.service import logs
@@ -14,9 +15,10 @@ from sixledger.service.server import Server
 class ServerThread:
     """Runs a server from entering the context to leaving it."""
 
-    def __init__(self, settings: Settings) -> None:
-        """The server logs from the level of the settings on."""
+    def __init__(self, settings: Settings, *, root_secret: Callable[[], bytes] | None = None) -> None:
+        """`root_secret` gives 32 bytes for each match, by default random ones."""
         self._settings = settings
+        self._root_secret = root_secret
         self._ready = threading.Event()
         self._failure: BaseException | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -34,7 +36,7 @@ class ServerThread:
 
     async def _serve(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        async with Server(self._settings) as self.server:
+        async with Server(self._settings, root_secret=self._root_secret) as self.server:
             self._ready.set()
             await self._stop.wait()
 

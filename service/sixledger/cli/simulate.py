@@ -20,9 +20,8 @@ from sixledger.cli.options import OptionList, PresetName, build, find_game, spel
 from sixledger.cli.seating import Seed, check_players, policy
 from sixledger.cli.terminal import err, out, write_json
 from sixledger.engine.bots import bots_for
-from sixledger.engine.simulate import MatchResult, Summary
+from sixledger.engine.simulate import MatchResult, Summary, summarise
 from sixledger.engine.simulate import simulate as run_simulation
-from sixledger.engine.simulate import summarise
 
 #: Standard normal quantile of a 95 % interval.
 _Z = 1.959964
@@ -150,9 +149,7 @@ def _share_fields(share: Share) -> dict[str, float]:
     return {"win_rate": share.share, "win_rate_low": share.low, "win_rate_high": share.high}
 
 
-def _report(
-    console: Console, game: str, by_seat: Sequence[str], seed: int, summary: Summary, seconds: float
-) -> None:
+def _report(console: Console, game: str, by_seat: Sequence[str], seed: int, summary: Summary, seconds: float) -> None:
     table = Table(box=None, header_style="heading", pad_edge=False)
     for name, right in (("seat", True), ("policy", False), ("wins", True), ("95 % interval", True), ("points", True)):
         table.add_column(name, justify="right" if right else "left")

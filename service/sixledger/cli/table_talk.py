@@ -27,18 +27,23 @@ class Table(Protocol):
     @property
     def over(self) -> bool:
         """True once the match has ended."""
+        ...
 
     def view(self) -> Any:
         """What the person sees."""
+        ...
 
     def advance(self) -> list[Any]:
         """Wait until the person must decide or the match is over; what happened since last time."""
+        ...
 
     def submit(self, command: Message) -> None:
         """The person's command. Raises IllegalCommand or MalformedCommand."""
+        ...
 
     def resign(self) -> None:
         """The person leaves: the match ends."""
+        ...
 
 
 class Talk:

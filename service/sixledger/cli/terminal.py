@@ -15,13 +15,19 @@ from rich.theme import Theme
 #: Width of everything that is drawn where no terminal says otherwise, in columns.
 WIDTH = 80
 
+#: Colour of a card by its bullheads.
+_CARDS = {1: "white", 2: "bright_cyan", 3: "bright_yellow", 5: "bright_red", 7: "bright_magenta"}
+
+# A style that is made of a name and something else is none for rich: each combination has a name of its own.
 THEME = Theme(
-    {
-        "card.1": "white",
-        "card.2": "bright_cyan",
-        "card.3": "bright_yellow",
-        "card.5": "bright_red",
-        "card.7": "bold bright_magenta",
+    {f"card.{heads}": colour for heads, colour in _CARDS.items()}
+    | {f"card.{heads}.number": f"bold {colour}" for heads, colour in _CARDS.items()}
+    | {f"card.{heads}.fresh": f"bold reverse {colour}" for heads, colour in _CARDS.items()}
+    | {
+        "title": "bold reverse",
+        "verdict.good": "bold reverse green",
+        "verdict.unsure": "bold reverse yellow",
+        "verdict.bad": "bold reverse red",
         "faint": "bright_black",
         "heading": "bold",
         "you": "bold bright_green",

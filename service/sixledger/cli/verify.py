@@ -1,9 +1,8 @@
-"""`sixledger verify`: is a ledger what was played?"""
+"""`sixledger verify`: proves that a ledger is what was played."""
 
 from __future__ import annotations
 
 import json
-import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -40,7 +39,7 @@ class Checked:
 
 
 def verify(
-    files: Annotated[list[str], Parameter(help="Ledger files (.ledger.jsonl, also gzipped); - is the standard input.")],
+    files: Annotated[list[str], Parameter(help="Ledger files: .ledger.jsonl, also gzipped.")],
     /,
     *,
     key: Annotated[
@@ -74,30 +73,25 @@ def trusted_for(origin: str) -> list[VerifierKey]:
 
 
 def _check(path: str, keys: Sequence[VerifierKey] | None, *, partial: bool) -> Checked:
-    source: str | bytes = sys.stdin.buffer.read() if path == "-" else path
-    trusted = keys if keys is not None else trusted_for(_origin(source))
+    trusted = keys if keys is not None else trusted_for(_origin(Path(path)))
     try:
-        found = verify_ledger(source, trusted=trusted)
+        found = verify_ledger(path, trusted=trusted)
     except UnusableInput as error:
         return Checked(path, UNUSABLE, unusable=one_line(str(error)))
     return Checked(path, exit_status(found, partial=partial), found)
 
 
-def _origin(source: str | bytes) -> str:
+def _origin(path: Path) -> str:
     """The origin that a ledger names in its first line; empty if it names none."""
     try:
-        data = source[:_HEADER_BYTES] if isinstance(source, bytes) else _begin(Path(source))
+        with path.open("rb") as file:
+            data = file.read(_HEADER_BYTES)
         if data[:2] == b"\x1f\x8b":
             data = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, _HEADER_BYTES)
         header: Any = json.loads(data.partition(b"\n")[0])
         return str(header["origin"])
-    except (OSError, ValueError, zlib.error, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, zlib.error, LookupError, TypeError, RecursionError):
         return ""  # the verifier says what is wrong with the file
-
-
-def _begin(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_HEADER_BYTES)
 
 
 def _progress(checks: Iterator[Checked], total: int, console: Console) -> Iterator[Checked]:

@@ -53,6 +53,8 @@ def watch(
             for item in table.watch():
                 if not isinstance(item, Recorded):
                     continue
+                if any(step.HasField("joined") for step in item.body.lifecycle):
+                    names = names_of(client, match_id)  # somebody sat down since
                 if as_json:
                     _print_json(item)
                 else:

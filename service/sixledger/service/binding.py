@@ -8,6 +8,7 @@ transport, so that bytes that are no message get a reason like every other error
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import grpc
@@ -45,8 +46,9 @@ def _handler(method: MethodDescriptor, behaviour: Callable[[Any], Any]) -> Any:
     if method.server_streaming:
 
         async def unary_stream(data: bytes, context: Any) -> AsyncIterator[bytes]:
-            async for reply in behaviour(read(data)):
-                yield reply.SerializeToString()
+            async with aclosing(behaviour(read(data))) as replies:
+                async for reply in replies:
+                    yield reply.SerializeToString()
 
         return grpc.unary_stream_rpc_method_handler(unary_stream)
 

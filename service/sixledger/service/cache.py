@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from itertools import islice
 
 from sixledger.service.hosted import Hosted
 
@@ -35,7 +36,7 @@ class MatchCache:
         excess = len(self._matches) - self._capacity
         if excess <= 0:
             return
-        for match_id, other in list(self._matches.items())[: excess + 16]:
+        for match_id, other in list(islice(self._matches.items(), excess + 16)):
             if excess > 0 and other is not hosted and not other.lock.locked() and not self._is_pinned(match_id):
                 del self._matches[match_id]
                 excess -= 1

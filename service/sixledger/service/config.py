@@ -79,6 +79,12 @@ class Settings:
             raise ValueError("grace_s must not be negative")
 
     @property
+    def is_local(self) -> bool:
+        """True if only this machine can reach the address."""
+        host = self.listen.rpartition(":")[0].strip("[]")
+        return self.listen.startswith("unix:") or host in {"localhost", "::1"} or host.startswith("127.")
+
+    @property
     def store_url(self) -> str:
         """The store's URL, with its default."""
         return self.store or f"sqlite:{self.data_dir / 'matches.db'}"

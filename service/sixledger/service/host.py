@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from google.protobuf.message import DecodeError
 from sixledger.engine.errors import EngineError, IllegalCommand, MalformedCommand
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger.author import Author
-from sixledger.ledger.faults import MalformedAct, Refused
+from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match
 from sixledger.service.cache import MatchCache
@@ -58,7 +59,7 @@ def wall_clock() -> int:
     return time.time_ns() // 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Posted:
     """A record of a match, made now or found again, and the match that holds it."""
 
@@ -120,7 +121,7 @@ class MatchHost:
         first = await self.store.records(match_id, 0, 1)
         if not first:
             raise ledger_broken(match_id, "it has no records")
-        hosted = Hosted.load(row, first[0])
+        hosted = Hosted.load(row, first[0], self.registry)
         await self._catch_up(hosted)
         return hosted
 
@@ -225,10 +226,10 @@ class MatchHost:
                     raise self._refusal(hosted, action, error) from error
                 result = await self._append(hosted, action, after, record, display_name)
                 if isinstance(result, Appended):
-                    before = hosted.match
+                    status = hosted.match.status
                     hosted.advance(after, record)
                     self.hub.hint(match_id)
-                    if before.status != after.status:
+                    if after.status != status:
                         self._log_status(after)
                     return Posted(hosted, after.seq, record, after.time_us)
                 if isinstance(result, RequestTaken):
@@ -280,7 +281,11 @@ class MatchHost:
         if seq > hosted.match.seq:
             await self._catch_up(hosted)
         found = await self.posted(hosted, seq)
-        if not is_same_act(action, found.record, hosted.match.game):
+        try:
+            same = is_same_act(action, found.record, hosted.match.game)
+        except LedgerFault as fault:
+            raise ledger_broken(hosted.match.match_id, f"record {seq}: {fault.message}") from fault
+        if not same:
             raise request_id_reused()
         return found
 
@@ -316,7 +321,10 @@ class MatchHost:
             if not page:
                 raise ledger_broken(match_id, f"record {start} is missing")
             stored += page
-        return [record_pb2.Record.FromString(data) for data in stored]
+        try:
+            return [record_pb2.Record.FromString(data) for data in stored]
+        except DecodeError as error:
+            raise ledger_broken(match_id, "a record cannot be read") from error
 
     def head(self, hosted: Hosted, posted: Posted | None = None) -> str:
         """Signed head of `posted`, by default of the last record. The same at every time."""

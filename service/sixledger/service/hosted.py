@@ -10,13 +10,14 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from google.protobuf.message import DecodeError
+from sixledger.engine.registry import Registry
 from sixledger.ledger.author import Author
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match, begin
-from sixledger.service.errors import ledger_broken
+from sixledger.service.errors import ServiceError, ledger_broken
 from sixledger.service.store import MatchRow
-from sixledger.v1 import record_pb2
+from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2
 
 #: Newest records that are kept beyond the current epoch.
 KEPT_RECORDS = 64
@@ -42,16 +43,18 @@ class Hosted:
         self._head: tuple[int, str] = (-1, "")
 
     @classmethod
-    def load(cls, row: MatchRow, first: bytes) -> Hosted:
-        """The match after its stored record 0. Raises LEDGER_BROKEN."""
+    def load(cls, row: MatchRow, first: bytes, registry: Registry) -> Hosted:
+        """The match after its stored record 0. Raises LEDGER_BROKEN, or UNKNOWN_GAME for rules of another build."""
         try:
             record = record_pb2.Record.FromString(first)
-            match = begin(record)
+            match = begin(record, registry)
             author = Author(row.root_secret, row.match_id, match.opened.epochs)
             if author.seeds.commitment != match.opened.commitment:
                 raise ledger_broken(row.match_id, "record 0 does not commit to the seeds of the match")
             match.apply(record, check_signatures=False)
         except LedgerFault as fault:
+            if fault.verdict == replay_service_pb2.VERDICT_UNKNOWN_RULESET:
+                raise ServiceError(error_pb2.REASON_UNKNOWN_GAME, fault.message) from fault
             raise ledger_broken(row.match_id, f"record 0: {fault.message}") from fault
         except DecodeError as error:
             raise ledger_broken(row.match_id, "record 0 cannot be read") from error
@@ -73,7 +76,6 @@ class Hosted:
         """Take the next stored records. Raises LEDGER_BROKEN and then stands where it stood."""
         for data in stored:
             after = self.match.copy()
-            after.seeds = after.seeds.copy()
             try:
                 record = record_pb2.Record.FromString(data)
                 after.apply(record, check_signatures=False)

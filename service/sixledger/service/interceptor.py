@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 import grpc
@@ -111,15 +112,16 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
 
         return call
 
-    def _stream(self, method: str, behaviour: Callable[[Any, Any], AsyncIterator[Any]]) -> Any:
-        async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+    def _stream(self, method: str, behaviour: Callable[[Any, Any], AsyncGenerator[Any, None]]) -> Any:
+        async def call(request: Any, context: Any) -> AsyncGenerator[Any, None]:
             started = time.perf_counter()
             self._enter()
             try:
                 if self._draining:
                     raise unavailable("the server stops")
-                async for reply in behaviour(request, context):
-                    yield reply
+                async with aclosing(behaviour(request, context)) as replies:
+                    async for reply in replies:
+                        yield reply
             except Exception as error:
                 await self._fail(method, context, error, started)
             finally:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from sixledger.ledger.records import redact
 from sixledger.service.errors import malformed
@@ -214,7 +215,7 @@ class MatchServicer:
             reply.head = self._host.head(hosted)
         return reply
 
-    async def WatchMatch(self, request: pb.WatchMatchRequest) -> AsyncIterator[pb.WatchMatchResponse]:  # noqa: N802
+    async def WatchMatch(self, request: pb.WatchMatchRequest) -> AsyncGenerator[pb.WatchMatchResponse, None]:  # noqa: N802
         """Follow a match."""
         viewer = self._viewer(request.match_id, request.token)
         if request.snapshot and request.first_seq:
@@ -222,10 +223,11 @@ class MatchServicer:
         items = watch(
             self._host, request.match_id, viewer, request.first_seq, snapshot=request.snapshot, timing=self._timing
         )
-        async for item in items:
-            yield item
+        async with aclosing(items):
+            async for item in items:
+                yield item
 
-    async def ExportLedger(self, request: pb.ExportLedgerRequest) -> AsyncIterator[pb.ExportLedgerResponse]:  # noqa: N802
+    async def ExportLedger(self, request: pb.ExportLedgerRequest) -> AsyncGenerator[pb.ExportLedgerResponse, None]:  # noqa: N802
         """Export the ledger as a file."""
         viewer = self._viewer(request.match_id, request.token)
         hosted = await self._host.fresh(request.match_id)

@@ -85,7 +85,10 @@ class Server:
             for name in self._names:
                 await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
             self._resources = resources.pop_all()
-        self._log.info("started", address=self.address, origin=self.origin, version=__version__)
+        key = str(self.host.signer.verifier_key)
+        self._log.info("started", address=self.address, verifier_key=key, version=__version__)
+        if self.settings.tls_certificate is None and not self.settings.is_local:
+            self._log.warning("no_tls", address=self.address, hint="tokens travel in the clear")
 
     def _open_store(self) -> Store:
         if self.settings.store_url != "memory:":
@@ -148,6 +151,8 @@ class Server:
 
         Harmless when repeated; a caller that is cancelled leaves, the stopping goes on.
         """
+        if not hasattr(self, "host"):
+            return  # it never started
         if self._stopped is None:
             grace = self.settings.grace_s if grace_s is None else grace_s
             self._stopped = asyncio.ensure_future(self._stop(grace))
@@ -220,7 +225,10 @@ async def _serve(settings: Settings, started: Callable[[Server], None] | None) -
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, on_signal)
+        try:
+            loop.add_signal_handler(number, on_signal)
+        except NotImplementedError:  # on Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
     # Everything that lives now lives to the end: the collector need not look at it again.
     gc.collect()
     gc.freeze()

@@ -22,6 +22,7 @@ _PAYLOAD = struct.Struct(">BB16sHQ")
 _VERSION = 1
 _LENGTH = len(_PREFIX) + (_PAYLOAD.size + 32) * 4 // 3
 _MAX_EXPIRY_S = 2**63
+_MOST_KNOWN = 4096
 
 
 class Role(IntEnum):
@@ -48,6 +49,8 @@ class TokenMint:
         """`key` is 32 bytes; tokens are valid for `lifetime_s` seconds."""
         self._key = key
         self._lifetime_s = lifetime_s
+        #: What recently used tokens say, so that a seat's next act need not be authenticated anew.
+        self._known: dict[str, Claims] = {}
 
     def __repr__(self) -> str:
         return "TokenMint()"
@@ -89,6 +92,15 @@ class TokenMint:
         return hmac.new(self._key, b"sixledger/token/1\n" + payload, "sha256").digest()
 
     def _check(self, token: str, match_id: bytes, time_us: int) -> Claims:
+        claims = self._known.get(token) or self._read(token)
+        if claims.expiry_s * 1_000_000 < time_us:
+            raise bad_token("has expired")
+        if claims.match_id != match_id:
+            raise foreign_seat("for another match")
+        return claims
+
+    def _read(self, token: str) -> Claims:
+        """What a token says, if this server made it. Raises BAD_TOKEN."""
         if not token:
             raise bad_token("is missing")
         if len(token) != _LENGTH or not token.startswith(_PREFIX):
@@ -103,8 +115,8 @@ class TokenMint:
         version, role, token_match, seat, expiry_s = _PAYLOAD.unpack(payload)
         if version != _VERSION:
             raise bad_token("has a version that this server does not know")
-        if expiry_s * 1_000_000 < time_us:
-            raise bad_token("has expired")
-        if token_match != match_id:
-            raise foreign_seat("for another match")
-        return Claims(Role(role), token_match, seat, expiry_s)
+        claims = Claims(Role(role), token_match, seat, expiry_s)
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        self._known[token] = claims
+        return claims

@@ -7,7 +7,7 @@ read again. A watcher pulls: while it does not take the next item, nothing is ma
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from sixledger.service.errors import malformed, unavailable
@@ -34,7 +34,7 @@ class WatchTiming:
 
 async def watch(
     host: MatchHost, match_id: bytes, viewer: int | None, first_seq: int, *, snapshot: bool, timing: WatchTiming
-) -> AsyncIterator[pb.WatchMatchResponse]:
+) -> AsyncGenerator[pb.WatchMatchResponse, None]:
     """The items of a match from record `first_seq` on, or from a snapshot of now."""
     loop = asyncio.get_running_loop()
     with host.hub.register(match_id) as hint:

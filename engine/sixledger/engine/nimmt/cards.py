@@ -8,6 +8,8 @@ from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
 #: The highest card of the full pack.
 HIGHEST = 104
+#: Seats of the largest table.
+MAX_SEATS = 10
 #: Rows on the table, and how many cards one of them holds at most.
 ROWS, ROW_LENGTH = 4, 5
 #: Cards of a hand, and so turns of a round.

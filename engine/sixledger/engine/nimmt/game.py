@@ -15,6 +15,7 @@ from sixledger.engine.nimmt import options as options_
 from sixledger.engine.nimmt import position as position_
 from sixledger.engine.nimmt import rules
 from sixledger.engine.nimmt import view as view_
+from sixledger.engine.nimmt.cards import MAX_SEATS
 from sixledger.engine.nimmt.evolve import HANDLERS
 from sixledger.engine.nimmt.state import State
 from sixledger.engine.schema import Schema
@@ -30,7 +31,7 @@ class Nimmt(Game[State]):
     digest = bytes.fromhex("0da0f67c5e7b533708f0937f15f68f44d5cc6086b9a0268ebb2f979ebed8c037")
     title = "6 nimmt!"
     min_seats = 2
-    max_seats = 10
+    max_seats = MAX_SEATS
     schema = Schema("nimmt", command=pb.Command, event=pb.Event, options=pb.Options, view=pb.View, position=pb.Position)
     option_docs = options_.DOCS
     presets = options_.PRESETS

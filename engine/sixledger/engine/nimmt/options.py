@@ -8,6 +8,7 @@ from typing import Any
 
 from sixledger.engine.errors import IllegalOptions
 from sixledger.engine.game import OptionDoc, Preset, Setup
+from sixledger.engine.nimmt.cards import MAX_SEATS
 from sixledger.engine.schema import has_unknown_fields
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
@@ -28,7 +29,7 @@ FRAMES: Mapping[pb.Variant.ValueType, Frame] = {
     pb.VARIANT_BASE: Frame(
         name="base",
         min_seats=2,
-        max_seats=10,
+        max_seats=MAX_SEATS,
         decks=(pb.DECK_FULL, pb.DECK_TACTICS),
         end_modes=(pb.END_MODE_POINTS, pb.END_MODE_ROUNDS),
     ),

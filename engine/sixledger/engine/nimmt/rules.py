@@ -8,13 +8,13 @@ a step reads the effects of what it has yielded. A variant hooks in where it dep
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from google.protobuf.message import Message
 from sixledger.engine.chance import Chance
 from sixledger.engine.errors import IllegalCommand, MalformedCommand
 from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED, Setup, competition_ranking
-from sixledger.engine.nimmt.cards import HAND_SIZE, HIGHEST, ROW_LENGTH, ROWS, bullheads, pack
+from sixledger.engine.nimmt.cards import HAND_SIZE, HIGHEST, MAX_SEATS, ROW_LENGTH, ROWS, bullheads, pack
 from sixledger.engine.nimmt.state import State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
@@ -23,6 +23,8 @@ Events = Iterator[Message]
 #: The commands by card and by row, made once: `legal` hands out these very messages.
 SELECT_CARD = tuple(pb.SelectCard(card=card) for card in range(HIGHEST + 1))
 TAKE_ROW = tuple(pb.TakeRow(row=row) for row in range(ROWS))
+#: The commonest event by seat and card, made once as well.
+CHOSEN = tuple(tuple(pb.Chosen(seat=seat, card=card) for card in range(HIGHEST + 1)) for seat in range(MAX_SEATS))
 
 
 def start(state: State, setup: Setup, chance: Chance) -> Events:
@@ -81,16 +83,14 @@ def leave(state: State, reason: str, seat: int | None) -> Events:
 def _select_card(state: State, seat: int, command: pb.SelectCard, chance: Chance) -> Events:
     """Seal a card of the hand; the last seat's choice turns all up (RULES 2.4.2)."""
     card = command.card
-    _check_seat(state, seat)
-    if not 1 <= card <= state.pack_size:
-        wrong = f"this match has no card {card}" if command.HasField("card") else "is missing"
-        raise MalformedCommand("card", f"{wrong}; give one of 1 to {state.pack_size}")
-    _check_phase(state, pb.PHASE_SELECTION)
-    if state.chosen[seat] is not None:
-        raise IllegalCommand("already_chosen", "the seat has chosen its card for this turn")
-    if card not in state.hands[seat]:
-        raise IllegalCommand("not_in_hand", f"card {card} is not in the hand of the seat")
-    yield pb.Chosen(seat=seat, card=card)
+    if not (
+        state.phase == pb.PHASE_SELECTION
+        and 0 <= seat < state.players
+        and state.chosen[seat] is None
+        and card in state.hands[seat]
+    ):
+        _refuse_selection(state, seat, command)
+    yield CHOSEN[seat][card]
     if None in state.chosen:
         return
     revealed = pb.Revealed()
@@ -99,6 +99,19 @@ def _select_card(state: State, seat: int, command: pb.SelectCard, chance: Chance
         add_play(seat=at, card=own or 0)
     yield revealed
     yield from _place(state, chance)
+
+
+def _refuse_selection(state: State, seat: int, command: pb.SelectCard) -> NoReturn:
+    """Name the first rule that a selection breaks (RULES 0.4)."""
+    card = command.card
+    _check_seat(state, seat)
+    if not 1 <= card <= state.pack_size:
+        wrong = f"this match has no card {card}" if command.HasField("card") else "is missing"
+        raise MalformedCommand("card", f"{wrong}; give one of 1 to {state.pack_size}")
+    _check_phase(state, pb.PHASE_SELECTION)
+    if state.chosen[seat] is not None:
+        raise IllegalCommand("already_chosen", "the seat has chosen its card for this turn")
+    raise IllegalCommand("not_in_hand", f"card {card} is not in the hand of the seat")
 
 
 def _take_row(state: State, seat: int, command: pb.TakeRow, chance: Chance) -> Events:

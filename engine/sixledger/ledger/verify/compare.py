@@ -88,21 +88,27 @@ def compare(facts: Facts, record: record_pb2.Record, draft: Draft, secrets: list
     The record may be encoded in another way than `draft` would be: protobuf is not canonical, its meaning counts.
     """
     body, _ = draft.body()
+    compare_cause(facts, draft)
     compare_lifecycle(facts.body, draft)
     compare_events(facts, draft, revealed, whole=True)
-    found = []
-    for name in ("format", "match_id", "seq", "time_us", "cause", "reveals"):
+    found = _lists("reveals", list(facts.body.reveals), list(body.reveals))
+    for name in ("format", "match_id", "seq", "time_us"):
         recorded, expected = getattr(facts.body, name), getattr(body, name)
         if recorded != expected:
-            if name == "reveals":
-                found += _lists(name, list(recorded), list(expected))
-            elif name == "cause":
-                found += differences(name, recorded, expected)
-            else:
-                found.append((name, text(recorded), text(expected)))
+            found.append((name, text(recorded), text(expected)))
     if found:
         raise _fault(RULES_DIVERGENCE, "rules", "the record is not the one that its act causes", found)
     compare_seals(record, secrets)
+
+
+def compare_cause(facts: Facts, draft: Draft) -> None:
+    """The cause; the signature of a sealed command is not in it. Raises LedgerFault."""
+    expected = record_pb2.Cause()
+    expected.CopyFrom(draft.cause)
+    if -1 not in facts.owners:
+        expected.signature = draft.signature
+    if found := differences("cause", facts.body.cause, expected):
+        raise _fault(RULES_DIVERGENCE, "rules", "the cause says what its act does not", found)
 
 
 def compare_lifecycle(body: record_pb2.Body, draft: Draft) -> None:

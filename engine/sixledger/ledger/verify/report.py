@@ -6,7 +6,7 @@ from sixledger.ledger import match as match_
 from sixledger.ledger.faults import LedgerFault, Verdict
 from sixledger.ledger.match import Match
 from sixledger.ledger.readable import dumps, render
-from sixledger.ledger.verify.rerun import Rerun
+from sixledger.ledger.verify.rerun import CONFUSED, Rerun
 from sixledger.ledger.verify.subject import Subject, fits
 from sixledger.v1 import record_pb2, replay_service_pb2
 
@@ -117,7 +117,7 @@ def _position_before(subject: Subject, seq: int) -> str:
         if match.state is None or match.epoch > subject.revealed:
             return ""
         return dumps(render(match.game.position(match.state)))
-    except (LedgerFault, ValueError):
+    except (LedgerFault, *CONFUSED):
         return ""
 
 

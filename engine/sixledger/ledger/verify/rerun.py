@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
 from sixledger.ledger import records as records_
-from sixledger.ledger.decide import Draft, carry_out, open_match, prepare
+from sixledger.ledger.decide import Draft, carry_out, carry_out_opening, prepare, prepare_opening
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
 from sixledger.ledger.match import SEED_MISMATCH, Match, begin, fold
 from sixledger.ledger.records import Facts, Secret
@@ -24,7 +24,7 @@ MAX_COMMANDS = 4096
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 
 #: What a game may raise when it is asked about a state that hostile events led to.
-_CONFUSED = (EngineError, ValueError, LookupError, AssertionError, TypeError, AttributeError, ArithmeticError)
+CONFUSED = (EngineError, ValueError, LookupError, AssertionError, TypeError, AttributeError, ArithmeticError)
 
 
 @dataclass(slots=True)
@@ -66,7 +66,7 @@ class Rerun:
         if request in self._requests:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
         self._requests.add(request)
-        if not self.complete or _command_is_sealed(record, body):
+        if body.command and (not self.complete or _command_is_sealed(record)):
             self._fold(record, None)
             return
         try:
@@ -85,7 +85,10 @@ class Rerun:
         draft: Draft | None = None
         try:
             if match.seq < 0:
-                draft = self._open(body)
+                if body.cause.kind != TABLE:
+                    raise tampered("rules", "record 0 is not caused by the table")
+                draft = prepare_opening(match, body.cause.request_id, body.time_us)
+                carry_out_opening(draft, self.seeds, immediate=len(body.lifecycle) > 1)
             else:
                 action, command = self._action(record, body)
                 # Where a draw may be sealed, the record may have to be folded into the match as it was.
@@ -103,13 +106,11 @@ class Rerun:
             raise LedgerFault(SEED_MISMATCH, "seeds", str(error)) from error
         except (IllegalCommand, MalformedCommand, Refused) as error:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", str(error)) from error
+        except CONFUSED as error:
+            if not self.folded:
+                raise  # a state that the rules themselves led to: not the fault of the ledger
+            raise tampered("rules", "the act cannot happen here") from error
         return draft
-
-    def _open(self, body: record_pb2.Body) -> Draft:
-        if body.cause.kind != TABLE:
-            raise tampered("rules", "record 0 is not caused by the table")
-        immediate = len(body.lifecycle) > 1
-        return open_match(self.match, body.cause.request_id, body.time_us, self.seeds, immediate=immediate)
 
     def _compare(self, record: record_pb2.Record, body: record_pb2.Body, draft: Draft) -> None:
         """Compare the record with the draft: bytes first, and by field if they differ."""
@@ -121,9 +122,7 @@ class Rerun:
         if facts.closed:
             self.folded.append(body.seq)
 
-    def _action(
-        self, record: record_pb2.Record, body: record_pb2.Body
-    ) -> tuple[engine_service_pb2.Action, Any]:
+    def _action(self, record: record_pb2.Record, body: record_pb2.Body) -> tuple[engine_service_pb2.Action, Any]:
         """The act that a record says it came from, and its command, if it has one. Raises LedgerFault."""
         action = engine_service_pb2.Action(cause=body.cause, time_us=body.time_us)
         if not body.command:
@@ -166,6 +165,7 @@ class Rerun:
         if facts.closed:
             self.complete = False
         if draft is not None:
+            compare.compare_cause(facts, draft)
             compare.compare_lifecycle(facts.body, draft)
             compare.compare_events(facts, draft, self.seeds.known, whole=False)
         else:
@@ -174,7 +174,7 @@ class Rerun:
         self.folded.append(facts.body.seq)
         try:
             match.apply(record, check_signatures=False)
-        except _CONFUSED as error:
+        except CONFUSED as error:
             raise tampered("rules", "the events of the record cannot happen here") from error
 
 
@@ -188,9 +188,9 @@ def _same_secrets(record: record_pb2.Record, secrets: list[Secret]) -> bool:
     return True
 
 
-def _command_is_sealed(record: record_pb2.Record, body: record_pb2.Body) -> bool:
-    """True if the record may have a command whose seal is not open: it would be the first."""
-    return bool(body.command and record.seals) and not (record.openings and record.openings[0].seal == 0)
+def _command_is_sealed(record: record_pb2.Record) -> bool:
+    """True if the command of a record may have a seal that is not open: it would be the first."""
+    return bool(record.seals) and not (record.openings and record.openings[0].seal == 0)
 
 
 def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None:
@@ -234,5 +234,5 @@ def _check_command(match: Match, facts: Facts) -> None:
             return  # the hand of the seat is sealed
         if facts.command not in legal:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", "the command is not legal")
-    except _CONFUSED as error:
+    except CONFUSED as error:
         raise tampered("rules", "the command cannot be given here") from error

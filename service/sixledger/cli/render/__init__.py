@@ -21,12 +21,15 @@ class Drawing(Protocol):
 
     def table(self, view: Any, names: Sequence[str], fresh: Collection[int] = ()) -> RenderableType:
         """What a viewer sees; `fresh` are cards that were placed just now."""
+        ...
 
     def tell(self, events: Sequence[Any], names: Sequence[str], viewer: int | None) -> list[Text]:
         """What happened, in a few lines; events that need no words are left out."""
+        ...
 
     def ranking(self, view: Any, names: Sequence[str]) -> RenderableType:
         """The final result."""
+        ...
 
 
 def drawing(game_id: str) -> Drawing:

@@ -37,7 +37,8 @@ def card(number: int, *, playable: bool = True, fresh: bool = False) -> Lines:
     else:
         top, side, bottom = "┌╌╌╌╌╌┐", "┆", f"└{heads:╌^5}┘" if len(heads) <= 5 else heads
     style = style_of(number) if playable else "faint"
-    face = Text.assemble((side, style), (f"{number:^5}", f"bold {style}" + (" reverse" if fresh else "")), (side, style))
+    inner = f"{style}.{'fresh' if fresh else 'number'}" if playable else style
+    face = Text.assemble((side, style), (f"{number:^5}", inner), (side, style))
     return [Text(top, style), face, Text(bottom, style)]
 
 

@@ -49,7 +49,7 @@ def table(view: pb.View, names: Sequence[str], fresh: Collection[int] = ()) -> R
 
 def heading(view: pb.View) -> Text:
     """Game, round, turn, and what ends the match."""
-    line = Text.assemble((" 6 nimmt! ", "bold reverse"), "  ")
+    line = Text.assemble((" 6 nimmt! ", "title"), "  ")
     if view.phase == pb.PHASE_ENDED:
         return line.append(f"after round {view.round}: the match has ended", "heading")
     line.append(f"round {view.round}, turn {view.turn} of {_turns(view)}", "heading")
@@ -99,7 +99,9 @@ def _rows_drawn(view: pb.View, fresh: Collection[int]) -> Lines:
     for number, row in enumerate(view.rows, 1):
         cards = [card(each, fresh=each in fresh) for each in row.cards]
         free = [place() for _ in range(ROW_LENGTH - len(cards))]
-        total = label(f"{bullheads(row.cards)} {HEAD}", 5, "heading" if len(cards) == ROW_LENGTH else "faint", right=True)
+        total = label(
+            f"{bullheads(row.cards)} {HEAD}", 5, "heading" if len(cards) == ROW_LENGTH else "faint", right=True
+        )
         lines += beside(label(f" {number}", 3, "heading"), *cards, *free, total)
     return lines
 

@@ -52,7 +52,7 @@ def _verb(seats: Sequence[int], viewer: int | None, one: str, more: str) -> str:
 
 
 def _number(number: int) -> tuple[str, str]:
-    return (str(number), f"bold {style_of(number)}")
+    return (str(number), f"{style_of(number)}.number")
 
 
 def _revealed(event: pb.Revealed, names: Names, viewer: int | None) -> Text:
@@ -72,7 +72,9 @@ def _choice_needed(event: pb.RowChoiceNeeded, names: Names, viewer: int | None) 
 def _taken(event: pb.RowTaken, placed: pb.CardPlaced, names: Names, viewer: int | None) -> Text:
     """A collection, with the card that caused it: the one placed next."""
     own = viewer is not None and viewer in event.seats
-    line = Text.assemble(("» ", "bad" if own else "unsure"), _who(event.seats, names, viewer), " ", _number(placed.card))
+    line = Text.assemble(
+        ("» ", "bad" if own else "unsure"), _who(event.seats, names, viewer), " ", _number(placed.card)
+    )
     if event.cause == pb.TAKE_CAUSE_FULL:
         line.append(f" is the sixth card of row {event.row + 1}: ")
     else:
@@ -84,7 +86,9 @@ def _taken(event: pb.RowTaken, placed: pb.CardPlaced, names: Names, viewer: int 
 
 
 def _placed(event: pb.CardPlaced, names: Names, viewer: int | None) -> Text:
-    return Text.assemble(_who(event.seats, names, viewer), " ", _number(event.card), (f" → row {event.row + 1}", "faint"))
+    return Text.assemble(
+        _who(event.seats, names, viewer), " ", _number(event.card), (f" → row {event.row + 1}", "faint")
+    )
 
 
 def _round_started(event: pb.RoundStarted, names: Names, viewer: int | None) -> Text:

@@ -29,7 +29,7 @@ def verdict_style(report: pb.VerifyReport) -> str:
 def headline(report: pb.VerifyReport, path: str) -> Text:
     """The verdict and the file, in one line."""
     style = verdict_style(report)
-    line = Text.assemble((f" {verdict_name(report.verdict)} ", f"{style} reverse"), " ", (path, "heading"))
+    line = Text.assemble((f" {verdict_name(report.verdict)} ", f"verdict.{style}"), " ", (path, "heading"))
     if report.verdict == pb.VERDICT_VALID and not report.signer_authenticated:
         line.append("  signer unauthenticated", "unsure")
     return line
@@ -58,7 +58,7 @@ def report(report: pb.VerifyReport, path: str) -> RenderableType:
         facts.add_row("winner" if len(report.winners) == 1 else "winners", Text(seats(report.winners)))
     for index, item in enumerate(report.unchecked):
         facts.add_row("not checked" if index == 0 else "", Text(item, "unsure"))
-    summary = Padding(Text(report.summary), (0, 0, 1, 1))
+    summary = Padding(Text(report.summary.removeprefix(f"{verdict_name(report.verdict)}: ")), (0, 0, 1, 1))
     return Group(headline(report, path), Text(), summary, Padding(facts, (0, 0, 0, 1)))
 
 
@@ -77,9 +77,7 @@ def document(report: pb.VerifyReport, path: str, status: int) -> dict[str, Any]:
         "exit_status": status,
         "summary": report.summary,
         "match_id": report.match_id.hex() or None,
-        "ruleset": {"id": report.ruleset.id, "version": report.ruleset.version}
-        if report.HasField("ruleset")
-        else None,
+        "ruleset": {"id": report.ruleset.id, "version": report.ruleset.version} if report.HasField("ruleset") else None,
         "record_count": report.record_count,
         "signer_authenticated": report.signer_authenticated,
         "fairness": report.fairness,

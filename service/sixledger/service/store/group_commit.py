@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from queue import SimpleQueue
 from threading import Thread
 from typing import Generic, NamedTuple, TypeVar
@@ -35,6 +34,9 @@ class GroupCommit(Generic[J, R]):
     share a batch and keep their order; keys take turns, so that a busy one cannot starve the others.
 
     `max_jobs` and `max_bytes` bound a batch; a single job larger than `max_bytes` is a batch.
+
+    Batches are put together on the loop and handed over whole, at the end of the loop's turn: whatever
+    was submitted in one turn is written together, and the two threads meet twice a batch, not twice a job.
     """
 
     def __init__(self, write: Callable[[Sequence[J]], Sequence[R]], *, max_jobs: int, max_bytes: int) -> None:
@@ -43,12 +45,14 @@ class GroupCommit(Generic[J, R]):
         self._write = write
         self._max_jobs = max_jobs
         self._max_bytes = max_bytes
-        #: None asks the thread to end, after all that came before.
-        self._inbox: SimpleQueue[_Waiter[J, R] | None] = SimpleQueue()
-        #: Waiting jobs by key, the key whose turn is next first. Used by the thread only.
+        #: Batches for the thread, at most one at a time; None asks it to end.
+        self._inbox: SimpleQueue[list[_Waiter[J, R]] | None] = SimpleQueue()
+        #: Waiting jobs by key, the key whose turn is next first.
         self._backlog: dict[bytes, deque[_Waiter[J, R]]] = {}
         self._thread = Thread(target=self._run, name="store-writer", daemon=True)
         self._loop = asyncio.get_running_loop()
+        #: True from the moment a batch is due until its results are delivered.
+        self._busy = False
         self._closed = False
 
     def start(self) -> None:
@@ -60,40 +64,37 @@ class GroupCommit(Generic[J, R]):
         if self._closed:
             raise StoreError("the store is closed")
         future: asyncio.Future[R] = self._loop.create_future()
-        self._inbox.put(_Waiter(key, job, size, future))
+        queue = self._backlog.get(key)
+        waiter = _Waiter(key, job, size, future)
+        if queue is None:
+            self._backlog[key] = deque((waiter,))
+        else:
+            queue.append(waiter)
+        if not self._busy:
+            self._busy = True
+            self._loop.call_soon(self._hand_over)
         return future
 
     def refuse(self) -> None:
-        """Take no more jobs; those that were taken will be finished."""
+        """Take no more jobs; those that were taken will be finished. On the loop's thread."""
         if not self._closed:
             self._closed = True
-            self._inbox.put(None)
+            if not self._busy:
+                self._inbox.put(None)
 
     def join(self) -> None:
         """Block until everything taken is written. Call `refuse` before, and not on the loop's thread."""
         self._thread.join()
 
-    def _run(self) -> None:
-        ending = False
-        while True:
-            if not self._backlog:
-                if ending:
-                    return
-                ending = not self._keep(self._inbox.get())
-            for _ in range(self._inbox.qsize()):
-                ending = not self._keep(self._inbox.get()) or ending
-            if self._backlog:
-                self._flush(self._take())
+    # -- on the loop -------------------------------------------------------------------------------
 
-    def _keep(self, waiter: _Waiter[J, R] | None) -> bool:
-        if waiter is None:
-            return False
-        queue = self._backlog.get(waiter.key)
-        if queue is None:
-            self._backlog[waiter.key] = deque((waiter,))
-        else:
-            queue.append(waiter)
-        return True
+    def _hand_over(self) -> None:
+        if self._backlog:
+            self._inbox.put(self._take())
+            return
+        self._busy = False
+        if self._closed:
+            self._inbox.put(None)
 
     def _take(self) -> list[_Waiter[J, R]]:
         batch: list[_Waiter[J, R]] = []
@@ -112,25 +113,30 @@ class GroupCommit(Generic[J, R]):
         self._backlog.update(behind)
         return batch
 
-    def _flush(self, batch: list[_Waiter[J, R]]) -> None:
-        results: Sequence[R] | None = None
-        failure: Exception | None = None
-        try:
-            results = self._write([waiter.job for waiter in batch])
-        except Exception as error:  # the thread must outlive whatever goes wrong in one batch
-            failure = error
-        with suppress(RuntimeError):  # the loop ended without closing the store: nobody waits any more
-            self._loop.call_soon_threadsafe(_deliver, [waiter.future for waiter in batch], results, failure)
+    def _deliver(self, batch: list[_Waiter[J, R]], results: Sequence[R] | None, failure: Exception | None) -> None:
+        self._hand_over()
+        if results is None:
+            for waiter in batch:
+                if not waiter.future.done():
+                    error = StoreError(f"the store could not write, nothing was changed: {failure}")
+                    error.__cause__ = failure
+                    waiter.future.set_exception(error)
+            return
+        for waiter, result in zip(batch, results, strict=True):
+            if not waiter.future.done():  # else its caller was cancelled
+                waiter.future.set_result(result)
 
+    # -- on the thread -----------------------------------------------------------------------------
 
-def _deliver(futures: list[asyncio.Future[R]], results: Sequence[R] | None, failure: Exception | None) -> None:
-    if results is None:
-        for future in futures:
-            if not future.done():
-                error = StoreError(f"the store could not write, nothing was changed: {failure}")
-                error.__cause__ = failure
-                future.set_exception(error)
-        return
-    for future, result in zip(futures, results, strict=True):
-        if not future.done():  # else its caller was cancelled
-            future.set_result(result)
+    def _run(self) -> None:
+        while (batch := self._inbox.get()) is not None:
+            results: Sequence[R] | None = None
+            failure: Exception | None = None
+            try:
+                results = self._write([waiter.job for waiter in batch])
+            except Exception as error:  # the thread must outlive whatever goes wrong in one batch
+                failure = error
+            try:
+                self._loop.call_soon_threadsafe(self._deliver, batch, results, failure)
+            except RuntimeError:  # the loop ended without closing the store: nobody waits any more
+                return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 import grpc
 from sixledger.client.aio.catalog import Catalog
@@ -52,7 +53,7 @@ class AsyncClient:
         """End every call and the connection. Harmless when repeated."""
         await self._driver.close()
 
-    async def __aenter__(self) -> AsyncClient:
+    async def __aenter__(self) -> Self:
         """The client itself."""
         return self
 

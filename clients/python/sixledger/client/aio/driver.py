@@ -73,7 +73,8 @@ class Driver:
                 case Read():
                     handle: Any = effect.handle
                     message = await handle.read()
-                    return None if message is grpc.aio.EOF else message
+                    end = grpc.aio.EOF  # pyright: ignore[reportAttributeAccessIssue]  # grpc has no types
+                    return None if message is end else message
                 case Sleep():
                     return await asyncio.sleep(effect.seconds)
                 case Locked():

@@ -8,12 +8,10 @@ from pathlib import Path
 from google.protobuf.message import Message
 from sixledger.client.aio.driver import Driver
 from sixledger.client.aio.tables import AsyncSeatedMatch, AsyncWatchedMatch
-from sixledger.client.core.hosting import SERVER_ONLY, UNSPECIFIED, CreatedMatch, Hosting, Mode
+from sixledger.client.core.hosting import UNSPECIFIED, CreatedMatch, Hosting, Mode
 from sixledger.client.core.session import Session
 from sixledger.client.credentials import Credentials
 from sixledger.v1 import match_service_pb2, record_pb2
-
-__all__ = ["SERVER_ONLY", "CreatedMatch", "Matches"]
 
 ANY_STATUS = match_service_pb2.MATCH_STATUS_UNSPECIFIED
 

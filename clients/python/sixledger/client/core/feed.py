@@ -60,6 +60,8 @@ class Feed:
         while True:
             if self._closed:
                 raise Closed("the table was closed")
+            if self._tracker.fault is not None:
+                raise self._tracker.fault
             try:
                 message = yield from self._read()
             except (ServiceError, TransportError) as error:
@@ -76,15 +78,16 @@ class Feed:
             yield pause
 
     def _read(self) -> Flow[match_service_pb2.WatchMatchResponse | None]:
-        if self._handle is None:
+        handle = self._handle
+        if handle is None:
             tracker = self._tracker
             token = tracker.credentials.token if tracker.credentials is not None else ""
             request = match_service_pb2.WatchMatchRequest(
                 match_id=tracker.match_id, token=token, first_seq=tracker.count
             )
             self._expected, self._first = tracker.count, True
-            self._handle = yield self._session.watch(request)
-        message: match_service_pb2.WatchMatchResponse | None = yield Read(self._handle)
+            handle = self._handle = yield self._session.watch(request)
+        message: match_service_pb2.WatchMatchResponse | None = yield Read(handle)
         return message
 
     def _take(self, message: match_service_pb2.WatchMatchResponse) -> WatchItem:

@@ -24,6 +24,7 @@ class Handle(Protocol):
 
     def cancel(self) -> bool:
         """Give it up. Harmless when it has ended."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,11 @@ class SeatTable(Table):
 
     # -- waiting -----------------------------------------------------------------------------------
 
+    def refresh(self) -> Flow[None]:
+        """Read on until every record that exists now is here, and contribute if that is due by then."""
+        yield from super().refresh()
+        yield Locked(self.lock, self._contribute())
+
     def turn(self) -> Flow[bool]:
         """Wait until the seat may act (True) or the match is over (False), contributing on the way."""
         may_act: bool = yield Locked(self.lock, self._turn())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 import grpc
 from sixledger.client.core.session import Session
@@ -52,7 +53,7 @@ class Client:
         """End every call and the connection. Harmless when repeated."""
         self._driver.close()
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> Self:
         """The client itself."""
         return self
 

@@ -6,14 +6,12 @@ from pathlib import Path
 from threading import Lock
 
 from google.protobuf.message import Message
-from sixledger.client.core.hosting import SERVER_ONLY, UNSPECIFIED, CreatedMatch, Hosting, Mode
+from sixledger.client.core.hosting import UNSPECIFIED, CreatedMatch, Hosting, Mode
 from sixledger.client.core.session import Session
 from sixledger.client.credentials import Credentials
 from sixledger.client.sync.driver import Driver
 from sixledger.client.sync.tables import SeatedMatch, WatchedMatch
 from sixledger.v1 import match_service_pb2, record_pb2
-
-__all__ = ["SERVER_ONLY", "CreatedMatch", "Matches"]
 
 ANY_STATUS = match_service_pb2.MATCH_STATUS_UNSPECIFIED
 

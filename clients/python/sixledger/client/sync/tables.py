@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self
 
 from google.protobuf.message import Message
 from sixledger.client.core.feed import WatchItem
@@ -16,8 +16,6 @@ from sixledger.client.sync.driver import Driver
 from sixledger.engine.game import Outcome
 from sixledger.ledger.match import Match
 from sixledger.v1 import match_service_pb2, replay_service_pb2
-
-Self_ = TypeVar("Self_", bound="WatchedMatch")
 
 
 class WatchedMatch:
@@ -109,7 +107,7 @@ class WatchedMatch:
         """Stop following. Harmless when repeated."""
         self._table.feed.close()
 
-    def __enter__(self: Self_) -> Self_:
+    def __enter__(self) -> Self:
         """The table itself."""
         return self
 
@@ -123,7 +121,7 @@ class WatchedMatch:
 class SeatedMatch(WatchedMatch):
     """A match as a player follows it, and plays.
 
-    Whoever waits (`turn`, `watch`) also does what the seat owes to the randomness before the start.
+    Whoever waits or looks (`turn`, `watch`, `refresh`) also does what the seat owes to the randomness before the start.
     """
 
     def __init__(self, driver: Driver, table: SeatTable) -> None:
