@@ -198,7 +198,8 @@ def test_a_server_with_another_key_is_not_believed(sixledger: CommandLine, serve
     stranger = sixledger("keys", "generate", "other.key", "--origin", pinned["origin"]).out.strip()
     assert sixledger("keys", "trust", stranger).status == 0
     complaint = sixledger("export", open_match, "--server", server.address).refused(1)
-    assert "must not be believed" in complaint
+    assert "shows the key" in complaint
+    assert "sixledger keys forget NAME" in complaint
 
 
 def test_unreachable_servers_and_unknown_matches(sixledger: CommandLine, server: Serving, tmp_path: Path) -> None:

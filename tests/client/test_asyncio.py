@@ -16,7 +16,9 @@ from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.ledger.verify import verify
 from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2, replay_service_pb2
 from support.play import ONE_ROUND, TWO_ROUNDS, RunningServer
+from support.processes import LossyProxy
 
+ONCE = Settings(patience=0.0)
 VALID = replay_service_pb2.VERDICT_VALID
 
 
@@ -201,6 +203,12 @@ async def test_a_service_that_is_not_there_is_a_transport_error() -> None:
         with pytest.raises(errors.TransportError) as caught:
             await client.catalog.games()
         assert caught.value.code == "UNAVAILABLE"
+
+
+async def test_a_server_too_busy_to_greet_at_once_is_reached_at_the_first_attempt(server: RunningServer) -> None:
+    port = int(server.address.rpartition(":")[2])
+    async with LossyProxy(port, delay_s=0.4) as proxy, AsyncClient(f"127.0.0.1:{proxy.port}", settings=ONCE) as client:
+        assert await client.catalog.games()
 
 
 async def test_clients_ride_out_a_restart_of_the_server(server: RunningServer, client: AsyncClient) -> None:

@@ -79,9 +79,10 @@ class ServerProcess:
 class LossyProxy:
     """Passes bytes to a server and back. Once `lose` is set, requests still pass and replies do not."""
 
-    def __init__(self, port: int) -> None:
-        """Stand before the server on `port` of this machine."""
+    def __init__(self, port: int, *, delay_s: float = 0.0) -> None:
+        """Stand before the server on `port` of this machine; a new connection is passed on after `delay_s`."""
         self._target = port
+        self._delay_s = delay_s
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
         self.port = 0
@@ -96,6 +97,7 @@ class LossyProxy:
         await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await asyncio.sleep(self._delay_s)
         try:
             up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self._target)
         except OSError:

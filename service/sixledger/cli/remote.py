@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from sixledger.cli.failures import Failure, unusable
 from sixledger.cli.keys import trust_store
 from sixledger.client import Client, ClientError, Credentials, ServerCheated, ServiceError, Settings, TransportError
-from sixledger.client.errors import BadCredentials
+from sixledger.client.errors import BadCredentials, OriginChanged
 from sixledger.client.trust import TrustStore
 from sixledger.service.config import Settings as ServerSettings
 
@@ -52,6 +52,9 @@ def failure(error: ClientError, server: str) -> Failure:
     if isinstance(error, ServiceError):
         wrong = "".join(f"; {each.field}: {each.description}" for each in error.violations)
         return Failure(f"the server at {server} refused: {error.message}{wrong}. {error.remedy}")
+    if isinstance(error, OriginChanged):
+        # Also what a server in memory looks like after a restart: it has fresh keys.
+        return Failure(f"{error.message} with `sixledger keys forget NAME`; `sixledger keys` lists the names")
     if isinstance(error, ServerCheated):
         return Failure(f"the server at {server} must not be believed ({error.layer}): {error}")
     return Failure(str(error))

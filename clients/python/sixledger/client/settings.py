@@ -36,7 +36,8 @@ class Settings:
             ("grpc.max_send_message_length", self.max_message),
             # gRPC waits up to two minutes before it connects again; a restarted server is back in one second.
             ("grpc.initial_reconnect_backoff_ms", 100),
-            ("grpc.min_reconnect_backoff_ms", 100),
+            # Despite its name the time that one attempt to connect gets; a busy server needs some.
+            ("grpc.min_reconnect_backoff_ms", max(1000, int(self.timeout * 1000))),
             ("grpc.max_reconnect_backoff_ms", max(100, int(self.longest_pause * 1000))),
         ]
         if self.keepalive:
