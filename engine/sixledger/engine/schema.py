@@ -36,7 +36,9 @@ def parse_strict(kind: type[M], data: bytes) -> M:
         message.ParseFromString(data)
     except DecodeError as error:
         raise Malformed(f"cannot be read as {kind.DESCRIPTOR.full_name}") from error
-    if has_unknown_fields(message):
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    if message.ByteSize() != size:
         raise Malformed(f"has fields that {kind.DESCRIPTOR.full_name} does not know")
     return message
 

@@ -25,6 +25,8 @@ SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
 
 
 _NO_DECISION = Decision(0, ())
+#: What is wrong with an act that is properly signed, but by someone who had not seen enough.
+STALE = "the signer observed another record than it may"
 
 
 @dataclass(slots=True)
@@ -212,6 +214,7 @@ class Match:
         facts = read(record, self.game.schema, body)
         if check_signatures:
             self.check_signature(facts)
+        check_cause(body)
         decision, epoch = self.decision, self.epoch
         if facts.owners and facts.owners[0] == -1:
             _check_seal(record.seals[0], 1 << body.cause.seat, epoch)
@@ -298,6 +301,36 @@ def _expect(condition: bool, message: str) -> None:
         raise tampered("rules", f"a step of the match's life that cannot follow here: {message}")
 
 
+#: Steps that a seat causes, and what may follow each of them in the same record.
+_FOLLOWING: dict[str, tuple[list[str], ...]] = {
+    "joined": ([], ["closed"], ["closed", "sealed"]),
+    "committed": ([],),
+    "contributed": ([], ["sealed"]),
+    "resigned": ([],),
+}
+
+
+def check_cause(body: record_pb2.Body) -> None:
+    """A record is caused by whoever can have done what it says. Raises LedgerFault.
+
+    The signature is that of the seat which the cause names; this makes sure that it is the right seat.
+    """
+    cause = body.cause
+    first, *rest = [step.WhichOneof("step") or "" for step in body.lifecycle] or [""]
+    if body.command:
+        fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and not first
+    elif first in _FOLLOWING:
+        seat = getattr(body.lifecycle[0], first).seat
+        fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and cause.seat == seat and rest in _FOLLOWING[first]
+    elif first == "opened":
+        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and body.seq == 0 and rest in ([], ["closed", "sealed"])
+    else:
+        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and first == "aborted" and not rest
+    if not fits:
+        message = "the named cause cannot have done what the record says"
+        raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", message)
+
+
 _STEP_KINDS = {
     "joined": keys.ActKind.JOIN,
     "committed": keys.ActKind.COMMITMENT,
@@ -349,12 +382,12 @@ def act_fault(
     else:
         observed = cause.observed_head
         seen = observed in match.recent or (kind is not keys.ActKind.COMMAND and observed == match.first_hash)
-    if not seen:
-        return "the signer observed another record than it may"
     message = keys.act_message(
         match.match_id, cause.seat, kind, cause.decision, cause.observed_head, cause.request_id, payload
     )
-    return "" if keys.verify(key, signature, message) else "the signature does not fit the act and the seat's key"
+    if not keys.verify(key, signature, message):
+        return "the signature does not fit the act and the seat's key"
+    return "" if seen else STALE
 
 
 def begin(record: record_pb2.Record, registry: Registry | None = None) -> Match:
