@@ -88,6 +88,14 @@ class Wrapping:
         for name in names:
             rest.ClearField(name)
 
+    def held(self, envelope: Any, kind: type[Message]) -> Any:
+        """The `kind` that `envelope` holds, None if it holds something else."""
+        if self._case == "other":
+            message = self.unpack(envelope)
+            return message if type(message) is kind else None
+        outer, case = getattr(envelope, self._case), self.cases[kind]
+        return getattr(outer, case) if outer.HasField(case) else None
+
     def unpack(self, envelope: Any) -> Any:
         """The concrete message inside `envelope`. Raises Malformed if it is none of this game."""
         if envelope.WhichOneof("game") != self._case:

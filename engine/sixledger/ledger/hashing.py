@@ -15,6 +15,7 @@ from sixledger.v1 import record_pb2
 
 ZERO_HASH = bytes(32)
 _AUDIENCE_EPOCH = struct.Struct(">QI").pack
+_RECORD = struct.Struct(">Q32s32sH").pack
 _SEQ_INDEX = struct.Struct(">QH").pack
 
 
@@ -38,11 +39,17 @@ def u64(value: int) -> bytes:
     return value.to_bytes(8, "big")
 
 
-def record_hash(match: bytes, seq: int, previous: bytes, body: bytes, seals: Sequence[record_pb2.Seal]) -> bytes:
-    """H_n: chains a record to the one before (`previous` is H_{n-1}, ZERO_HASH for record 0)."""
-    start = b"sixledger/record/1\n" + match + u64(seq) + previous + hashlib.sha256(body).digest() + u16(len(seals))
-    parts = [_AUDIENCE_EPOCH(seal.audience, seal.epoch) + seal.commitment for seal in seals]
+def chain_hash(match: bytes, seq: int, previous: bytes, body: bytes, seals: Sequence[tuple[int, int, bytes]]) -> bytes:
+    """H_n, from the audience, epoch and commitment of each seal (`previous` is H_{n-1}, ZERO_HASH for record 0)."""
+    start = b"sixledger/record/1\n" + match + _RECORD(seq, previous, hashlib.sha256(body).digest(), len(seals))
+    parts = [_AUDIENCE_EPOCH(audience, epoch) + commitment for audience, epoch, commitment in seals]
     return hashlib.sha256(start + b"".join(parts)).digest()
+
+
+def record_hash(match: bytes, seq: int, previous: bytes, body: bytes, seals: Iterable[record_pb2.Seal]) -> bytes:
+    """H_n, from the messages of the seals."""
+    taken = [(seal.audience, seal.epoch, seal.commitment) for seal in seals]
+    return chain_hash(match, seq, previous, body, taken)
 
 
 def commitment(match: bytes, seq: int, index: int, salt: bytes, value: bytes) -> bytes:

@@ -17,7 +17,7 @@ from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger import hashing, keys
 from sixledger.ledger.faults import LedgerFault, tampered
-from sixledger.ledger.records import Facts, check_shape, read, read_body
+from sixledger.ledger.records import Facts, Parts, check_shape, read, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
@@ -69,7 +69,9 @@ class Match:
     hash: bytes = hashing.ZERO_HASH
     time_us: int = 0
     first_hash: bytes = b""
-    #: The record that opened the current decision.
+    #: The decision that was open after the last record.
+    open_decision: Decision = _NO_DECISION
+    #: The record that opened it.
     decision_seq: int = 0
     #: Hashes of the records from `decision_seq` to the last: what an act may have observed.
     recent: list[bytes] = field(default_factory=list)
@@ -90,12 +92,12 @@ class Match:
     @property
     def decision(self) -> int:
         """Number of the open decision; 0 before the start."""
-        return self.game.decision(self.state).number if self.state is not None else 0
+        return self.open_decision.number
 
     @property
     def to_act(self) -> tuple[int, ...]:
         """Seats that may act now; none before the start and after the end."""
-        return self.game.decision(self.state).seats if self.state is not None and not self.over else ()
+        return self.open_decision.seats if not self.over else ()
 
     @property
     def epoch(self) -> int:
@@ -125,6 +127,7 @@ class Match:
             self.hash,
             self.time_us,
             self.first_hash,
+            self.open_decision,
             self.decision_seq,
             self.recent.copy(),
         )
@@ -198,6 +201,7 @@ class Match:
         if self.seq == 0:
             self.first_hash = record_hash
         decision = self.game.decision(self.state) if self.state is not None else _NO_DECISION
+        self.open_decision = decision
         if decision.number != decision_before:
             self.decision_seq = self.seq
             self.recent.clear()
@@ -264,12 +268,13 @@ class Match:
     def check_chain(self, record: record_pb2.Record) -> record_pb2.Body:
         """The body of the next record, if number, time and hash are right. Raises LedgerFault."""
         body = read_body(record)
-        check_shape(record, body)
+        parts = Parts.of(record)
+        check_shape(parts, body)
         if body.match_id != self.match_id:
             raise tampered("chain", "the record is of another match")
         if body.seq != self.seq + 1:
             raise tampered("chain", f"record {body.seq} stands where record {self.seq + 1} should")
-        if record.hash != hashing.record_hash(self.match_id, body.seq, self.hash, record.body, record.seals):
+        if parts.hash != hashing.chain_hash(self.match_id, body.seq, self.hash, record.body, parts.seals):
             raise tampered("chain", "the hash does not fit the record and the one before")
         if body.time_us < self.time_us:
             raise tampered("clocks", "the record is older than the one before")
