@@ -102,7 +102,8 @@ def prove(console: Console, path: Path, key: VerifierKey) -> int:
     console.print()
     console.print(Text("The ledger, replayed from its first record and held against the server's key:", "heading"))
     console.print(report(found, str(path)))
-    forged = path.parent / "tampered.ledger.jsonl"
+    forged = path.parent / "tampered" / path.name  # apart, so that out/*.ledger.jsonl is what was played
+    forged.parent.mkdir(exist_ok=True)
     forged.write_bytes(change_one_bit(path.read_bytes()))
     caught = verify(forged, trusted=[key])
     console.print()
