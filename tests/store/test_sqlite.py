@@ -76,9 +76,9 @@ async def test_a_newer_schema_is_refused(path: Path) -> None:
     async with SqliteStore(path):
         pass
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match="schema version 2, this release knows 1"):
+    with pytest.raises(StoreError, match="schema version 99, this release knows"):
         await SqliteStore(path).open()
 
 

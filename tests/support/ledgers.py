@@ -57,6 +57,8 @@ class Table:
     signing: frozenset[int] = frozenset()
     contributing: frozenset[int] = frozenset()
     immediate: bool = False
+    #: The table asks for readiness from so many seats on; 0: it does not.
+    ready_seats: int = 0
     name: str = "table"
     game: Game[Any] = GAME
 
@@ -76,6 +78,7 @@ class Table:
             time_us=START_US,
             mode=self.mode,
             immediate=self.immediate,
+            ready_seats=self.ready_seats,
         )
         self.records.append(record)
         self.matches.append(self.match)
@@ -119,11 +122,25 @@ class Table:
         self.matches.append(self.match)
         return record
 
-    def join(self, seat: int) -> record_pb2.Record:
+    def join(self, seat: int, *, hosted: bool = False) -> record_pb2.Record:
         """A seat joins."""
         public_key = self.public_key(seat)
-        join = engine_service_pb2.JoinAction(public_key=public_key, contributes=seat in self.contributing)
+        join = engine_service_pb2.JoinAction(
+            public_key=public_key, contributes=seat in self.contributing, hosted=hosted
+        )
         return self.act(self.action(seat, keys.ActKind.JOIN, public_key, join=join))
+
+    def leave(self, seat: int) -> record_pb2.Record:
+        """A seat leaves."""
+        return self.act(self.action(seat, keys.ActKind.LEAVE, leave=engine_service_pb2.LeaveAction()))
+
+    def ready(self, seat: int) -> record_pb2.Record:
+        """A seat is ready."""
+        return self.act(self.action(seat, keys.ActKind.READY, ready=engine_service_pb2.ReadyAction()))
+
+    def close(self) -> record_pb2.Record:
+        """The owner closes the seats."""
+        return self.act(self.table_action(close=engine_service_pb2.CloseAction()))
 
     def start(self) -> None:
         """All that happens before the first deal."""
@@ -131,6 +148,10 @@ class Table:
             return
         for seat in range(self.seats):
             self.join(seat)
+        self.contribute()
+
+    def contribute(self) -> None:
+        """Every contributing seat contributes."""
         if self.mode == COMMIT_REVEAL:
             for seat in sorted(self.contributing):
                 value = hashing.contribution_commitment(self.match.match_id, seat, self.contribution(seat))
@@ -164,9 +185,12 @@ class Table:
 
     def abort(self) -> record_pb2.Record:
         """The table aborts."""
+        return self.act(self.table_action(abort=engine_service_pb2.AbortAction()))
+
+    def table_action(self, **fields: Any) -> engine_service_pb2.Action:
+        """An act of the table."""
         cause = record_pb2.Cause(kind=record_pb2.CAUSE_KIND_TABLE, request_id=self.request_id())
-        abort = engine_service_pb2.AbortAction()
-        return self.act(engine_service_pb2.Action(cause=cause, time_us=START_US + 1_000_000, abort=abort))
+        return engine_service_pb2.Action(cause=cause, time_us=START_US + 1_000_000, **fields)
 
     def heads(self, *counts: int) -> list[str]:
         """Signed heads for some counts and for the last record."""

@@ -132,7 +132,9 @@ def _acts() -> list[dict[str, Any]]:
         (keys.ActKind.JOIN, 3, 0, keys.public_bytes(private_key("vector 3"))),
         (keys.ActKind.COMMITMENT, 1, 0, secret("vector K")),
         (keys.ActKind.CONTRIBUTION, 1, 0, secret("vector contribution")),
+        (keys.ActKind.LEAVE, 4, 0, b""),
         (keys.ActKind.RESIGN, 9, 0, b""),
+        (keys.ActKind.READY, 2, 0, b""),
     ):
         key = private_key(f"vector {seat}")
         observed, request = secret("vector observed"), secret(f"vector request {seat}")[:16]
@@ -180,6 +182,29 @@ def _ledger() -> dict[str, Any]:
     return {"root_secret": secret(f"root {table.name}").hex(), "file": table.file(2).decode().splitlines()}
 
 
+def _lobby() -> dict[str, Any]:
+    """Four seats, three play: one leaves and its seat is taken again by a bot of the author, then all are ready."""
+    table = Table(
+        4,
+        mode=COMMIT_REVEAL,
+        signing=frozenset({0, 1}),
+        contributing=frozenset({0, 1}),
+        ready_seats=3,
+        name="vector lobby",
+    )
+    table.join(0)
+    table.join(2)
+    table.join(1)
+    table.leave(2)
+    table.ready(1)
+    table.join(2, hosted=True)
+    table.ready(0)
+    table.contribute()
+    table.play(2)
+    table.abort()
+    return {"root_secret": secret(f"root {table.name}").hex(), "file": table.file().decode().splitlines()}
+
+
 def vectors() -> str:
     """The text of the file."""
     content = {
@@ -192,6 +217,7 @@ def vectors() -> str:
         "acts": _acts(),
         "heads": _heads(),
         "ledger": _ledger(),
+        "lobby": _lobby(),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 

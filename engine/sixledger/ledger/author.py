@@ -36,8 +36,11 @@ class Author:
         time_us: int,
         mode: record_pb2.ContributionMode.ValueType = record_pb2.CONTRIBUTION_MODE_UNSPECIFIED,
         immediate: bool = False,
+        ready_seats: int = 0,
     ) -> tuple[Author, Match, record_pb2.Record]:
         """A new match: its author, where it stands after record 0, and record 0.
+
+        `ready_seats`: the table asks for readiness, from so many seats on; 0: it does not.
 
         Raises IllegalOptions or MalformedAct.
         """
@@ -47,7 +50,7 @@ class Author:
             mode = SERVER_ONLY
         epochs = game.epochs(game.complete(seats, options))
         author = cls(root_secret, match_id, epochs)
-        opened = opening(game, seats, options, mode, author.seeds)
+        opened = opening(game, seats, options, mode, author.seeds, ready_seats)
         match = begin_opened(match_id, opened, Registry([game]))
         draft = open_match(match, request_id, time_us, author.seeds, immediate=immediate)
         record = draft.seal(author._salt_key)

@@ -19,6 +19,7 @@ from sixledger.ledger import hashing, keys, records
 from sixledger.ledger.faults import (
     BadSignature,
     ContributionMismatch,
+    LedgerFault,
     MalformedAct,
     SeatTaken,
     StaleDecision,
@@ -126,15 +127,20 @@ class Draft:
         chance = _Watched(seeds.chance(match.entropy))
         self.take(match.game.start(match.state, match.setup, chance), chance)
 
-    def close_if_full(self, seeds: SeedChain) -> None:
-        """Close the seats when the last one is taken; start if nobody is to contribute."""
-        match = self.after
-        if not all(seat.joined for seat in match.seats):
-            return
-        closed = [
-            record_pb2.ClosedSeat(public_key=seat.public_key, contributes=seat.contributes) for seat in match.seats
-        ]
-        self.step(closed=record_pb2.SeatsClosed(seats=closed))
+    def close_if_complete(self, seeds: SeedChain) -> None:
+        """Close the seats when the table is complete, as record 0 says what that is."""
+        if closing_fault(self.after, by_itself=True) is None:
+            self.close(seeds)
+
+    def close(self, seeds: SeedChain) -> None:
+        """Close the seats with those that are taken; start if nobody is to contribute."""
+        closed = record_pb2.SeatsClosed()
+        for seat in self.after.seats:
+            if seat.joined:
+                added = closed.seats.add(public_key=seat.public_key, contributes=seat.contributes)
+                if seat.hosted:
+                    added.hosted = True
+        self.step(closed=closed)
         self.start_if_contributed(seeds)
 
     def start_if_contributed(self, seeds: SeedChain) -> None:
@@ -158,6 +164,30 @@ class Draft:
             match.seeds.reveal(last, seeds.element(last))
 
 
+def closing_fault(match: Match, *, by_itself: bool) -> str | None:
+    """Why the seats of an open match cannot be closed with those that are taken; None if they can.
+
+    `by_itself`: without a word of the owner, who may begin with fewer seats.
+    """
+    taken = [number for number, seat in enumerate(match.seats) if seat.joined]
+    least = match.opened.ready_seats or len(match.seats)
+    if by_itself and len(taken) < least:
+        return f"{len(taken)} of {least} seats are taken"
+    if not taken:
+        return "no seat is taken"
+    if taken[-1] >= len(taken):
+        free = next(number for number, seat in enumerate(match.seats) if not seat.joined)
+        return f"seat {free} is free before a taken one: seats keep their numbers, and are played from 0 on"
+    unready = [n for n in taken if not (match.seats[n].ready or match.seats[n].hosted)]
+    if unready and match.opened.HasField("ready_seats"):
+        return f"not ready: {', '.join(map(str, unready))}"
+    try:
+        match.setup_for(len(taken))
+    except LedgerFault as fault:
+        return fault.message
+    return None
+
+
 def _classes(message: Message) -> visibility.Classes:
     kind: Any = type(message)
     return visibility.classes(kind)
@@ -178,10 +208,20 @@ class _Watched(Chance):
 
 
 def opening(
-    game: Game[Any], seats: int, options: Any, mode: record_pb2.ContributionMode.ValueType, seeds: SeedChain
+    game: Game[Any],
+    seats: int,
+    options: Any,
+    mode: record_pb2.ContributionMode.ValueType,
+    seeds: SeedChain,
+    ready_seats: int = 0,
 ) -> record_pb2.MatchOpened:
-    """The opening of a match; unspecified mode: commit and reveal. Raises IllegalOptions."""
+    """The opening of a match; unspecified mode: commit and reveal. Raises IllegalOptions or MalformedAct.
+
+    `ready_seats`: the table asks for readiness, from so many seats on; 0: it does not.
+    """
     setup = game.complete(seats, options)
+    if ready_seats > seats:
+        raise MalformedAct("ready_seats", f"the match has {seats} seats")
     return record_pb2.MatchOpened(
         ruleset=record_pb2.Ruleset(id=game.id, version=game.version, digest=game.digest),
         options=game.schema.options.pack(setup.options),
@@ -189,6 +229,7 @@ def opening(
         epochs=game.epochs(setup),
         commitment=seeds.commitment,
         mode=mode or COMMIT_REVEAL,
+        ready_seats=ready_seats or None,
     )
 
 
@@ -220,9 +261,11 @@ def carry_out_opening(draft: Draft, seeds: SeedChain, *, immediate: bool) -> Non
         return
     if draft.after.opened.mode != SERVER_ONLY:
         raise MalformedAct("immediate", "needs the mode SERVER_ONLY: nobody can contribute")
+    if draft.after.opened.HasField("ready_seats"):
+        raise MalformedAct("immediate", "does not go with ready_seats: there is nobody to be ready")
     for seat in draft.after.seats:
         seat.joined = True
-    draft.close_if_full(seeds)
+    draft.close(seeds)
 
 
 def decide(
@@ -263,7 +306,7 @@ def carry_out(
     kind = action.WhichOneof("action")
     if kind is None:
         raise MalformedAct("action", "is missing")
-    expected = TABLE if kind == "abort" else SEAT
+    expected = TABLE if kind in _OF_TABLE else SEAT
     if given.kind != expected:
         name = record_pb2.CauseKind.Name(expected)
         raise MalformedAct("cause.kind", f"must be {name} for {kind}")
@@ -310,13 +353,56 @@ def _join(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: 
             raise MalformedAct("join.public_key", str(error)) from error
     if join.contributes and match.opened.mode == SERVER_ONLY:
         raise MalformedAct("join.contributes", "the match takes no contributions")
+    if join.hosted and (join.public_key or join.contributes):
+        raise MalformedAct("join.hosted", "a seat that the operator plays neither signs nor contributes")
     _sign(draft, match, action, keys.ActKind.JOIN, join.public_key, check)
     if match.over:
         raise WrongPhase("the match is over")
     if match.seats[seat].joined:
         raise SeatTaken(f"seat {seat} is taken")
-    draft.step(joined=record_pb2.SeatJoined(seat=seat, public_key=join.public_key, contributes=join.contributes))
-    draft.close_if_full(seeds)
+    joined = record_pb2.SeatJoined(seat=seat, public_key=join.public_key, contributes=join.contributes)
+    if join.hosted:
+        joined.hosted = True
+    draft.step(joined=joined)
+    draft.close_if_complete(seeds)
+
+
+def _leave(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    _sign(draft, match, action, keys.ActKind.LEAVE, b"", check)
+    _check_gathering(match, action.cause.seat)
+    draft.step(left=record_pb2.SeatLeft(seat=action.cause.seat))
+    draft.close_if_complete(seeds)
+
+
+def _ready(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    seat = action.cause.seat
+    _sign(draft, match, action, keys.ActKind.READY, b"", check)
+    _check_gathering(match, seat)
+    if not match.opened.HasField("ready_seats"):
+        raise WrongPhase("the table does not ask for readiness")
+    if match.seats[seat].ready or match.seats[seat].hosted:
+        raise WrongPhase(f"seat {seat} is ready already")
+    draft.step(ready=record_pb2.SeatReady(seat=seat))
+    draft.close_if_complete(seeds)
+
+
+def _check_gathering(match: Match, seat: int) -> None:
+    if match.over:
+        raise WrongPhase("the match is over")
+    if match.closed:
+        raise WrongPhase("the seats are closed")
+    if not match.seats[seat].joined:
+        raise WrongPhase(f"seat {seat} is not taken")
+
+
+def _close(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    if match.over:
+        raise WrongPhase("the match is over")
+    if match.closed:
+        raise WrongPhase("the seats are closed")
+    if fault := closing_fault(match, by_itself=False):
+        raise WrongPhase(f"the seats cannot be closed: {fault}")
+    draft.close(seeds)
 
 
 def _commit(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
@@ -401,4 +487,9 @@ _ACTS: dict[str, Callable[[Draft, Match, engine_service_pb2.Action, SeedChain, b
     "command": _play,
     "resign": _resign,
     "abort": _abort,
+    "leave": _leave,
+    "ready": _ready,
+    "close": _close,
 }
+#: Acts of the table; all others are of a seat.
+_OF_TABLE = frozenset({"abort", "close"})

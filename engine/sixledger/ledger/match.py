@@ -38,10 +38,25 @@ class Seat:
     commitment: bytes = b""
     #: 32 bytes, once it is logged.
     contribution: bytes = b""
+    #: The operator plays the seat.
+    hosted: bool = False
+    #: The seat is ready to begin, where the table asks for it.
+    ready: bool = False
+    #: Number of the record with which the seat was taken.
+    since: int = 0
 
     def copy(self) -> Seat:
         """An independent copy."""
-        return Seat(self.joined, self.public_key, self.contributes, self.commitment, self.contribution)
+        return Seat(
+            self.joined,
+            self.public_key,
+            self.contributes,
+            self.commitment,
+            self.contribution,
+            self.hosted,
+            self.ready,
+            self.since,
+        )
 
 
 @dataclass(slots=True)
@@ -136,15 +151,25 @@ class Match:
         if kind == "joined":
             seat = self._seat(step.joined.seat)
             _expect(gathering and not self.closed and not seat.joined, "the seat cannot be taken")
-            seat.joined = True
+            seat.joined, seat.since = True, self.seq + 1
             seat.public_key, seat.contributes = step.joined.public_key, step.joined.contributes
+            seat.hosted = step.joined.hosted
+        elif kind == "left":
+            self._seat(step.left.seat)
+            taken = self.seats[step.left.seat].joined
+            _expect(gathering and not self.closed and taken, "the seat cannot be given up")
+            self.seats[step.left.seat] = Seat()
+        elif kind == "ready":
+            seat = self._seat(step.ready.seat)
+            _expect(gathering and not self.closed and seat.joined and not seat.ready, "the seat cannot become ready")
+            seat.ready = True
         elif kind == "closed":
-            recorded = [(seat.public_key, seat.contributes) for seat in step.closed.seats]
-            actual = [(seat.public_key, seat.contributes) for seat in self.seats]
-            _expect(gathering and not self.closed and recorded == actual, "the closed seats are not the joined ones")
-            for seat in self.seats:
-                seat.joined = True
-            self.closed = True
+            recorded = [(seat.public_key, seat.contributes, seat.hosted) for seat in step.closed.seats]
+            actual = [(seat.public_key, seat.contributes, seat.hosted) for seat in self.seats[: len(recorded)]]
+            rest = self.seats[len(recorded) :]
+            fits = recorded == actual and not any(seat.joined for seat in rest)
+            _expect(gathering and not self.closed and fits, "the closed seats are not the joined ones")
+            self.close_seats(len(recorded))
         elif kind == "committed":
             seat = self._seat(step.committed.seat)
             _expect(gathering and seat.contributes and not seat.commitment, "the seat cannot commit")
@@ -167,6 +192,26 @@ class Match:
             self.over = self.aborted = True
         else:
             raise tampered("rules", "a step of the match's life that cannot follow here")
+
+    def setup_for(self, seats: int) -> Setup:
+        """The setup with which so many seats play under the options of record 0. Raises LedgerFault."""
+        if seats == self.setup.seats:
+            return self.setup
+        try:
+            setup = self.game.complete(seats, self.setup.options)
+        except EngineError as error:
+            raise tampered("rules", f"the options of the match are not for {seats} seats: {error}") from error
+        if setup.options != self.setup.options or self.game.epochs(setup) > self.opened.epochs:
+            raise tampered("rules", f"the options of the match are not for {seats} seats")
+        return setup
+
+    def close_seats(self, count: int) -> None:
+        """Fix the first `count` seats as those that play. Raises LedgerFault if the options are not for so many."""
+        self.setup = self.setup_for(count)
+        del self.seats[count:]
+        for seat in self.seats:
+            seat.joined = True
+        self.closed = True
 
     def _seat(self, number: int) -> Seat:
         if number >= len(self.seats):
@@ -302,7 +347,9 @@ _STEP_KINDS = {
     "joined": keys.ActKind.JOIN,
     "committed": keys.ActKind.COMMITMENT,
     "contributed": keys.ActKind.CONTRIBUTION,
+    "left": keys.ActKind.LEAVE,
     "resigned": keys.ActKind.RESIGN,
+    "ready": keys.ActKind.READY,
 }
 
 
@@ -319,8 +366,7 @@ def signed_act(match: Match, facts: Facts) -> tuple[keys.ActKind, bytes, bytes]:
         "joined": step.joined.public_key,
         "committed": step.committed.commitment,
         "contributed": step.contributed.contribution,
-        "resigned": b"",
-    }[name]
+    }.get(name, b"")
     key = step.joined.public_key if name == "joined" else match.seats[body.cause.seat].public_key
     return _STEP_KINDS[name], payload, key
 
@@ -386,6 +432,8 @@ def begin_opened(match_id: bytes, opened: record_pb2.MatchOpened, registry: Regi
         raise tampered("seeds", "the commitment is not 32 bytes")
     if opened.mode not in record_pb2.ContributionMode.values() or not opened.mode:
         raise tampered("rules", "record 0 names no mode of contributing")
+    if opened.HasField("ready_seats") and not 1 <= opened.ready_seats <= opened.seats:
+        raise tampered("rules", "record 0 asks for readiness from a number of seats that the match does not have")
     seats = [Seat() for _ in range(opened.seats)]
     return Match(match_id, game, setup, opened, seats, SeedChain(match_id, opened.commitment))
 

@@ -40,6 +40,9 @@ def to_checkpoint(match: Match) -> pb.Checkpoint:
             contributes=seat.contributes,
             commitment=seat.commitment,
             contribution=seat.contribution,
+            hosted=seat.hosted,
+            ready=seat.ready,
+            since=seat.since,
         )
     if match.state is not None:
         checkpoint.position.CopyFrom(match.game.schema.position.pack(match.game.position(match.state)))
@@ -59,9 +62,23 @@ def from_checkpoint(
         raise malformed(f"{field}.opened", fault.message) from fault
     _check_lengths(checkpoint, field)
     if len(checkpoint.seats) != len(match.seats):
-        raise malformed(f"{field}.seats", f"must be {len(match.seats)}")
+        if not checkpoint.closed or not 0 < len(checkpoint.seats) < len(match.seats):
+            raise malformed(f"{field}.seats", f"must be {len(match.seats)}, or fewer once they are closed")
+        try:
+            match.setup = match.setup_for(len(checkpoint.seats))
+        except LedgerFault as fault:
+            raise malformed(f"{field}.seats", fault.message) from fault
     match.seats = [
-        Seat(seat.joined, seat.public_key, seat.contributes, seat.commitment, seat.contribution)
+        Seat(
+            seat.joined,
+            seat.public_key,
+            seat.contributes,
+            seat.commitment,
+            seat.contribution,
+            seat.hosted,
+            seat.ready,
+            seat.since,
+        )
         for seat in checkpoint.seats
     ]
     match.closed, match.over, match.entropy = checkpoint.closed, checkpoint.ended, checkpoint.entropy

@@ -39,6 +39,9 @@ class Settings:
     max_ledger_bytes: int = 32 << 20
     #: Calls and streams at once, per connection.
     max_streams: int = 1000
+    #: Orders in flight and followed matches of one play stream.
+    play_orders: int = 128
+    play_followed: int = 256
     #: Seconds between two looks at the store for those who follow a match.
     watch_tick_s: float = 1.0
     #: Seconds of silence after which those who follow a match get a heartbeat.
@@ -69,7 +72,8 @@ class Settings:
         """Check what can be checked without touching anything. Raises ValueError."""
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key belong together: give both or none")
-        for name in ("token_lifetime_s", "cached_matches", "max_request_bytes", "max_ledger_bytes", "max_streams"):
+        whole = ("token_lifetime_s", "cached_matches", "max_request_bytes", "max_ledger_bytes", "max_streams")
+        for name in (*whole, "play_orders", "play_followed"):
             if not 1 <= getattr(self, name) < 2**31:
                 raise ValueError(f"{name} must be at least 1 and fit 31 bits")
         for name in ("watch_tick_s", "heartbeat_s", "slow_call_s"):

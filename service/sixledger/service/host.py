@@ -102,6 +102,10 @@ class MatchHost:
         hosted = self._cache.peek(match_id)
         return hosted if hosted is not None else await self._cache.get(match_id, lambda: self._load(match_id))
 
+    def peek(self, match_id: bytes) -> Hosted | None:
+        """The match as far as it is known here, if it is in memory."""
+        return self._cache.peek(match_id)
+
     async def fresh(self, match_id: bytes, max_age_s: float = 0) -> Hosted:
         """The match with every record of the store, looked up at most `max_age_s` ago."""
         hosted = await self.hosted(match_id)

@@ -6,7 +6,7 @@ An ordinary success costs a counter and two looks at the clock; nothing is logge
 from __future__ import annotations
 
 import asyncio
-import secrets
+import inspect
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -14,19 +14,22 @@ from typing import Any
 
 import grpc
 import grpc.aio
-from sixledger.service.errors import ServiceError, translate, unavailable
-from sixledger.service.logs import Log, places
-from sixledger.service.status import code, rich_status
-from sixledger.service.store import StoreError
+from sixledger.service.admission import Admission
+from sixledger.service.errors import ServiceError, unavailable
+from sixledger.service.failures import report
+from sixledger.service.logs import Log
+from sixledger.service.status import rich_status
 from sixledger.v1 import error_pb2
 
 #: Calls of these services stay possible to the end.
 _ALWAYS = ("/grpc.health.", "/grpc.reflection.")
-_OPERATORS_BUSINESS = frozenset({"INTERNAL", "DATA_LOSS"})
 
 
 class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
     """Stands before every call of a server."""
+
+    #: Lets calls in, or not; set before the first one comes.
+    admission: Admission | None = None
 
     def __init__(self, *, slow_s: float = 1.0) -> None:
         """Unary calls that take longer than `slow_s` seconds are logged."""
@@ -112,7 +115,19 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
 
         return call
 
-    def _stream(self, method: str, behaviour: Callable[[Any, Any], AsyncGenerator[Any, None]]) -> Any:
+    def _stream(self, method: str, behaviour: Callable[[Any, Any], Any]) -> Any:
+        async def write(request: Any, context: Any) -> None:
+            started = time.perf_counter()
+            self._enter()
+            try:
+                if self._draining:
+                    raise unavailable("the server stops")
+                await behaviour(request, context)
+            except Exception as error:
+                await self._fail(method, context, error, started)
+            finally:
+                self._leave()
+
         async def call(request: Any, context: Any) -> AsyncGenerator[Any, None]:
             started = time.perf_counter()
             self._enter()
@@ -127,7 +142,8 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
             finally:
                 self._leave()
 
-        return call
+        # What writes by itself is spared a generator.
+        return write if inspect.iscoroutinefunction(behaviour) else call
 
     def _enter(self) -> None:
         self._running += 1
@@ -150,32 +166,5 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
         """End the call with the status of `error`. Always raises."""
         if isinstance(error, grpc.aio.AbortError):
             raise error
-        found = translate(error) or _defect(error)
-        fields: dict[str, Any] = {
-            "method": method,
-            "reason": found.contract.name,
-            "code": code(found).name,
-            "ms": round((time.perf_counter() - started) * 1000, 1),
-            **{key: found.metadata[key] for key in ("rule", "match", "incident") if key in found.metadata},
-        }
-        if found.contract.status in _OPERATORS_BUSINESS:
-            # The types and places of the whole chain, never texts: a foreign exception's text may hold anything.
-            cause: BaseException | None = error
-            fields["errors"] = []
-            while cause is not None:
-                fields["errors"].append({"type": type(cause).__qualname__, "at": places(cause.__traceback__)})
-                cause = cause.__cause__ or cause.__context__
-            self._log.error("call_failed", **fields)
-        elif isinstance(error, StoreError):
-            self._log.error("call_failed", store=str(error), **fields)
-        else:
-            self._log.info("call_failed", **fields)
+        found = report(self._log, method, error, started)
         await context.abort_with_status(rich_status(found))
-
-
-def _defect(error: Exception) -> ServiceError:
-    del error  # nothing of it leaves the server
-    incident = secrets.token_hex(8)
-    return ServiceError(
-        error_pb2.REASON_INTERNAL, f"a defect of the service, incident {incident}", metadata={"incident": incident}
-    )

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import AsyncGenerator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from sixledger.ledger.records import redact
 from sixledger.service.errors import malformed
 from sixledger.service.export import export
+from sixledger.service.failures import failure, report
 from sixledger.service.host import MatchHost, Posted
 from sixledger.service.idempotency import join_request_id
+from sixledger.service.logs import Log
 from sixledger.service.paging import page_token, read_page_token
+from sixledger.service.play import PlayLimits, PlayStream
 from sixledger.service.redaction import record_for
 from sixledger.service.store import Cursor
 from sixledger.service.tokens import TokenMint
-from sixledger.service.watch import WatchTiming, watch
+from sixledger.service.watch import Pulse, WatchTiming, watch
 from sixledger.v1 import engine_service_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
 
 _SEAT, _TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 #: Longest command, in bytes: no game has longer ones, and each is kept for ever.
 MAX_COMMAND_BYTES = 16_384
+#: Commands of one batch.
+MAX_COMMANDS = 100
+_SUBMIT_COMMANDS = "/sixledger.v1.MatchService/SubmitCommands"
 #: A page of records ends when it has this many bytes.
 MAX_PAGE_BYTES = 2_000_000
 
@@ -29,11 +37,15 @@ MAX_PAGE_BYTES = 2_000_000
 class MatchServicer:
     """The calls of MatchService, by their names."""
 
-    def __init__(self, host: MatchHost, tokens: TokenMint, timing: WatchTiming | None = None) -> None:
+    def __init__(
+        self, host: MatchHost, tokens: TokenMint, timing: WatchTiming | None = None, limits: PlayLimits | None = None
+    ) -> None:
         """Serve the matches of `host` to the holders of `tokens`."""
         self._host = host
         self._tokens = tokens
-        self._timing = timing or WatchTiming()
+        self._pulse = Pulse(host, timing or WatchTiming())
+        self._limits = limits or PlayLimits()
+        self._log = Log("play")
 
     # -- opening and joining ---------------------------------------------------------------------
 
@@ -91,14 +103,41 @@ class MatchServicer:
 
     async def SubmitCommand(self, request: pb.SubmitCommandRequest) -> pb.SubmitCommandResponse:  # noqa: N802
         """Play a command."""
-        seat, action = self._action(request.act)
-        if len(request.command) > MAX_COMMAND_BYTES:
-            raise malformed("command", f"has more than {MAX_COMMAND_BYTES} bytes")
-        action.cause.decision = request.decision
-        action.command = request.command
-        posted = await self._host.act(request.act.match_id, action)
+        seat, posted = await self._submit(request)
         record, late = await self._shown(posted, seat)
         return pb.SubmitCommandResponse(record=record, late_openings=late, head=self._host.head(posted.hosted, posted))
+
+    async def SubmitCommands(self, request: pb.SubmitCommandsRequest) -> pb.SubmitCommandsResponse:  # noqa: N802
+        """Play several commands of any matches."""
+        if not 1 <= len(request.commands) <= MAX_COMMANDS:
+            raise malformed("commands", f"must be 1 to {MAX_COMMANDS}")
+        results = [pb.SubmitCommandResult() for _ in request.commands]
+        lines: dict[bytes, list[tuple[pb.SubmitCommandRequest, pb.SubmitCommandResult]]] = {}
+        for command, result in zip(request.commands, results, strict=True):
+            lines.setdefault(command.act.match_id, []).append((command, result))
+        async with asyncio.TaskGroup() as group:
+            for line in lines.values():
+                group.create_task(self._submit_line(line))
+        return pb.SubmitCommandsResponse(results=results)
+
+    async def _submit_line(self, line: list[tuple[pb.SubmitCommandRequest, pb.SubmitCommandResult]]) -> None:
+        """Play the commands of one match, one after the other."""
+        for command, result in line:
+            started = time.perf_counter()
+            try:
+                result.reply.CopyFrom(await self.SubmitCommand(command))
+            except Exception as error:
+                result.failure.CopyFrom(failure(report(self._log, _SUBMIT_COMMANDS, error, started)))
+
+    def PlayEncoded(self, requests: AsyncIterator[pb.PlayRequest]) -> AsyncGenerator[bytes, None]:  # noqa: N802
+        """Play and follow matches over one stream: serialised PlayResponses."""
+        return PlayStream(self._pulse, self._submit, self._viewer, self._limits, self._log).run(requests)
+
+    async def Play(self, requests: AsyncIterator[pb.PlayRequest]) -> AsyncGenerator[pb.PlayResponse, None]:  # noqa: N802
+        """Play and follow matches over one stream."""
+        async with aclosing(self.PlayEncoded(requests)) as responses:
+            async for response in responses:
+                yield pb.PlayResponse.FromString(response)
 
     async def ResignMatch(self, request: pb.ResignMatchRequest) -> pb.ResignMatchResponse:  # noqa: N802
         """Resign."""
@@ -215,17 +254,18 @@ class MatchServicer:
             reply.head = self._host.head(hosted)
         return reply
 
-    async def WatchMatch(self, request: pb.WatchMatchRequest) -> AsyncGenerator[pb.WatchMatchResponse, None]:  # noqa: N802
-        """Follow a match."""
+    def WatchMatchEncoded(self, request: pb.WatchMatchRequest) -> AsyncGenerator[bytes, None]:  # noqa: N802
+        """Follow a match: serialised WatchMatchResponses."""
         viewer = self._viewer(request.match_id, request.token)
         if request.snapshot and request.first_seq:
             raise malformed("first_seq", "must be 0 with snapshot: the snapshot says where it starts")
-        items = watch(
-            self._host, request.match_id, viewer, request.first_seq, snapshot=request.snapshot, timing=self._timing
-        )
-        async with aclosing(items):
+        return watch(self._pulse, request.match_id, viewer, request.first_seq, snapshot=request.snapshot)
+
+    async def WatchMatch(self, request: pb.WatchMatchRequest) -> AsyncGenerator[pb.WatchMatchResponse, None]:  # noqa: N802
+        """Follow a match."""
+        async with aclosing(self.WatchMatchEncoded(request)) as items:
             async for item in items:
-                yield item
+                yield pb.WatchMatchResponse.FromString(item)
 
     async def ExportLedger(self, request: pb.ExportLedgerRequest) -> AsyncGenerator[pb.ExportLedgerResponse, None]:  # noqa: N802
         """Export the ledger as a file."""
@@ -251,6 +291,15 @@ class MatchServicer:
             signature=act.signature,
         )
         return seat, engine_service_pb2.Action(cause=cause, time_us=now)
+
+    async def _submit(self, request: pb.SubmitCommandRequest) -> tuple[int, Posted]:
+        """Play a command: the seat, and its record."""
+        seat, action = self._action(request.act)
+        if len(request.command) > MAX_COMMAND_BYTES:
+            raise malformed("command", f"has more than {MAX_COMMAND_BYTES} bytes")
+        action.cause.decision = request.decision
+        action.command = request.command
+        return seat, await self._host.act(request.act.match_id, action)
 
     def _viewer(self, match_id: bytes, token: str) -> int | None:
         return self._tokens.check_viewer(token, _check_match_id(match_id), self._host.clock())

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Any, Self
@@ -32,6 +32,7 @@ from sixledger.service.host import MatchHost, wall_clock
 from sixledger.service.interceptor import Gate
 from sixledger.service.keyring import Keyring
 from sixledger.service.match_servicer import MatchServicer
+from sixledger.service.play import PlayLimits
 from sixledger.service.replay_servicer import ReplayServicer
 from sixledger.service.store import Store, open_store
 from sixledger.service.tokens import TokenMint
@@ -53,8 +54,11 @@ class Server:
         keyring: Keyring | None = None,
         clock: Callable[[], int] = wall_clock,
         root_secret: Callable[[], bytes] | None = None,
+        interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
     ) -> None:
         """What is given goes before the settings; a given `store` is open and stays the caller's.
+
+        `interceptors` stand before every call, the first outermost, and see it as the transport does.
 
         `clock` gives microseconds since 1970-01-01 UTC, `root_secret` 32 random bytes for each match; both
         are for tests.
@@ -66,6 +70,7 @@ class Server:
         self._keyring = keyring
         self._clock = clock
         self._root_secret = root_secret
+        self._interceptors = tuple(interceptors)
         self._resources = AsyncExitStack()
         self._health = HealthServicer()
         self._stopped: asyncio.Task[None] | None = None
@@ -77,7 +82,7 @@ class Server:
             store = self._store
             if store is None:
                 store = await resources.enter_async_context(self._open_store())
-            self._server = grpc.aio.server(interceptors=(self.gate,), options=_options(self.settings))
+            self._server = grpc.aio.server(interceptors=(*self._interceptors, self.gate), options=_options(self.settings))
             resources.push_async_callback(self._server.stop, None)
             self._listen()
             self._add_services(store, resources)
@@ -121,11 +126,12 @@ class Server:
         )
         tokens = TokenMint(keyring.token_key, settings.token_lifetime_s)
         timing = WatchTiming(tick_s=settings.watch_tick_s, heartbeat_s=settings.heartbeat_s)
+        play = PlayLimits(orders=settings.play_orders, followed=settings.play_followed)
         replay = ReplayServicer(signer.verifier_key, max_bytes=settings.max_ledger_bytes)
         resources.callback(replay.close)
         servicers = [
-            (match_service_pb2.DESCRIPTOR, "MatchService", MatchServicer(self.host, tokens, timing)),
-            (engine_service_pb2.DESCRIPTOR, "EngineService", EngineServicer()),
+            (match_service_pb2.DESCRIPTOR, "MatchService", MatchServicer(self.host, tokens, timing, play)),
+            (engine_service_pb2.DESCRIPTOR, "EngineService", EngineServicer(hub=self.host.hub)),
             (catalog_service_pb2.DESCRIPTOR, "CatalogService", CatalogServicer(signer)),
             (replay_service_pb2.DESCRIPTOR, "ReplayService", replay),
         ]

@@ -200,6 +200,13 @@ def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None
     if kind == "joined":
         joined = steps[0].joined
         action.join.public_key, action.join.contributes = joined.public_key, joined.contributes
+        action.join.hosted = joined.hosted
+    elif kind == "left":
+        action.leave.SetInParent()
+    elif kind == "ready":
+        action.ready.SetInParent()
+    elif kind == "closed":
+        action.close.SetInParent()
     elif kind == "committed":
         action.commitment = steps[0].committed.commitment
     elif kind == "contributed":
@@ -210,7 +217,7 @@ def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None
         action.abort.SetInParent()
     else:
         raise tampered("rules", "no act of a seat or of the table can cause this record")
-    expected = TABLE if kind == "aborted" else SEAT
+    expected = TABLE if kind in ("aborted", "closed") else SEAT
     if body.cause.kind != expected:
         raise tampered("rules", f"the record is caused by another than {record_pb2.CauseKind.Name(expected)}")
 

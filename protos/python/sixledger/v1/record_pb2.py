@@ -25,17 +25,17 @@ _sym_db = _symbol_database.Default()
 from sixledger.v1 import game_pb2 as sixledger_dot_v1_dot_game__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19sixledger/v1/record.proto\x12\x0csixledger.v1\x1a\x17sixledger/v1/game.proto\"p\n\x06Record\x12\x0c\n\x04\x62ody\x18\x01 \x01(\x0c\x12!\n\x05seals\x18\x02 \x03(\x0b\x32\x12.sixledger.v1.Seal\x12\'\n\x08openings\x18\x03 \x03(\x0b\x32\x15.sixledger.v1.Opening\x12\x0c\n\x04hash\x18\x04 \x01(\x0c\";\n\x04Seal\x12\x10\n\x08\x61udience\x18\x01 \x01(\x06\x12\r\n\x05\x65poch\x18\x02 \x01(\r\x12\x12\n\ncommitment\x18\x03 \x01(\x0c\"4\n\x07Opening\x12\x0c\n\x04seal\x18\x01 \x01(\r\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\r\n\x05value\x18\x03 \x01(\x0c\"3\n\rSealedCommand\x12\x0f\n\x07\x63ommand\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\"D\n\x0cLateOpenings\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\'\n\x08openings\x18\x02 \x03(\x0b\x32\x15.sixledger.v1.Opening\"\x9c\x01\n\x05\x43\x61use\x12%\n\x04kind\x18\x01 \x01(\x0e\x32\x17.sixledger.v1.CauseKind\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x12\n\nrequest_id\x18\x03 \x01(\x0c\x12\x10\n\x08\x64\x65\x63ision\x18\x04 \x01(\x04\x12\x15\n\robserved_head\x18\x05 \x01(\x0c\x12\x0e\n\x06key_id\x18\x06 \x01(\x0c\x12\x11\n\tsignature\x18\x07 \x01(\x0c\"\xf3\x01\n\x04\x42ody\x12\x0e\n\x06\x66ormat\x18\x01 \x01(\r\x12\x10\n\x08match_id\x18\x02 \x01(\x0c\x12\x0b\n\x03seq\x18\x03 \x01(\x04\x12\x0f\n\x07time_us\x18\x04 \x01(\x04\x12\"\n\x05\x63\x61use\x18\x05 \x01(\x0b\x32\x13.sixledger.v1.Cause\x12\x0f\n\x07\x63ommand\x18\x06 \x01(\x0c\x12*\n\tlifecycle\x18\x07 \x03(\x0b\x32\x17.sixledger.v1.Lifecycle\x12#\n\x06\x65vents\x18\x08 \x03(\x0b\x32\x13.sixledger.v1.Event\x12%\n\x07reveals\x18\t \x03(\x0b\x32\x14.sixledger.v1.Reveal\"&\n\x06Reveal\x12\r\n\x05\x65poch\x18\x01 \x01(\r\x12\r\n\x05\x63hain\x18\x02 \x01(\x0c\"\x93\x03\n\tLifecycle\x12+\n\x06opened\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.MatchOpenedH\x00\x12*\n\x06joined\x18\x02 \x01(\x0b\x32\x18.sixledger.v1.SeatJoinedH\x00\x12+\n\x06\x63losed\x18\x03 \x01(\x0b\x32\x19.sixledger.v1.SeatsClosedH\x00\x12\x38\n\tcommitted\x18\x04 \x01(\x0b\x32#.sixledger.v1.ContributionCommittedH\x00\x12\x39\n\x0b\x63ontributed\x18\x05 \x01(\x0b\x32\".sixledger.v1.ContributionRevealedH\x00\x12-\n\x06sealed\x18\x06 \x01(\x0b\x32\x1b.sixledger.v1.EntropySealedH\x00\x12*\n\x08resigned\x18\x07 \x01(\x0b\x32\x16.sixledger.v1.ResignedH\x00\x12(\n\x07\x61\x62orted\x18\x08 \x01(\x0b\x32\x15.sixledger.v1.AbortedH\x00\x42\x06\n\x04step\"6\n\x07Ruleset\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x0e\n\x06\x64igest\x18\x03 \x01(\x0c\"\xbe\x01\n\x0bMatchOpened\x12&\n\x07ruleset\x18\x01 \x01(\x0b\x32\x15.sixledger.v1.Ruleset\x12&\n\x07options\x18\x02 \x01(\x0b\x32\x15.sixledger.v1.Options\x12\r\n\x05seats\x18\x03 \x01(\r\x12\x0e\n\x06\x65pochs\x18\x04 \x01(\r\x12\x12\n\ncommitment\x18\x05 \x01(\x0c\x12,\n\x04mode\x18\x06 \x01(\x0e\x32\x1e.sixledger.v1.ContributionMode\"C\n\nSeatJoined\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x12\n\npublic_key\x18\x02 \x01(\x0c\x12\x13\n\x0b\x63ontributes\x18\x03 \x01(\x08\"5\n\nClosedSeat\x12\x12\n\npublic_key\x18\x01 \x01(\x0c\x12\x13\n\x0b\x63ontributes\x18\x02 \x01(\x08\"6\n\x0bSeatsClosed\x12\'\n\x05seats\x18\x01 \x03(\x0b\x32\x18.sixledger.v1.ClosedSeat\"9\n\x15\x43ontributionCommitted\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x12\n\ncommitment\x18\x02 \x01(\x0c\":\n\x14\x43ontributionRevealed\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x14\n\x0c\x63ontribution\x18\x02 \x01(\x0c\" \n\rEntropySealed\x12\x0f\n\x07\x65ntropy\x18\x01 \x01(\x0c\"\x18\n\x08Resigned\x12\x0c\n\x04seat\x18\x01 \x01(\r\"\t\n\x07\x41\x62orted*h\n\tCauseKind\x12\x1a\n\x16\x43\x41USE_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x43\x41USE_KIND_SEAT\x10\x01\x12\x14\n\x10\x43\x41USE_KIND_TIMER\x10\x02\x12\x14\n\x10\x43\x41USE_KIND_TABLE\x10\x03*\x9a\x01\n\x10\x43ontributionMode\x12!\n\x1d\x43ONTRIBUTION_MODE_UNSPECIFIED\x10\x00\x12#\n\x1f\x43ONTRIBUTION_MODE_COMMIT_REVEAL\x10\x01\x12\x1b\n\x17\x43ONTRIBUTION_MODE_SEATS\x10\x02\x12!\n\x1d\x43ONTRIBUTION_MODE_SERVER_ONLY\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19sixledger/v1/record.proto\x12\x0csixledger.v1\x1a\x17sixledger/v1/game.proto\"p\n\x06Record\x12\x0c\n\x04\x62ody\x18\x01 \x01(\x0c\x12!\n\x05seals\x18\x02 \x03(\x0b\x32\x12.sixledger.v1.Seal\x12\'\n\x08openings\x18\x03 \x03(\x0b\x32\x15.sixledger.v1.Opening\x12\x0c\n\x04hash\x18\x04 \x01(\x0c\";\n\x04Seal\x12\x10\n\x08\x61udience\x18\x01 \x01(\x06\x12\r\n\x05\x65poch\x18\x02 \x01(\r\x12\x12\n\ncommitment\x18\x03 \x01(\x0c\"4\n\x07Opening\x12\x0c\n\x04seal\x18\x01 \x01(\r\x12\x0c\n\x04salt\x18\x02 \x01(\x0c\x12\r\n\x05value\x18\x03 \x01(\x0c\"3\n\rSealedCommand\x12\x0f\n\x07\x63ommand\x18\x01 \x01(\x0c\x12\x11\n\tsignature\x18\x02 \x01(\x0c\"D\n\x0cLateOpenings\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\'\n\x08openings\x18\x02 \x03(\x0b\x32\x15.sixledger.v1.Opening\"\x9c\x01\n\x05\x43\x61use\x12%\n\x04kind\x18\x01 \x01(\x0e\x32\x17.sixledger.v1.CauseKind\x12\x0c\n\x04seat\x18\x02 \x01(\r\x12\x12\n\nrequest_id\x18\x03 \x01(\x0c\x12\x10\n\x08\x64\x65\x63ision\x18\x04 \x01(\x04\x12\x15\n\robserved_head\x18\x05 \x01(\x0c\x12\x0e\n\x06key_id\x18\x06 \x01(\x0c\x12\x11\n\tsignature\x18\x07 \x01(\x0c\"\xf3\x01\n\x04\x42ody\x12\x0e\n\x06\x66ormat\x18\x01 \x01(\r\x12\x10\n\x08match_id\x18\x02 \x01(\x0c\x12\x0b\n\x03seq\x18\x03 \x01(\x04\x12\x0f\n\x07time_us\x18\x04 \x01(\x04\x12\"\n\x05\x63\x61use\x18\x05 \x01(\x0b\x32\x13.sixledger.v1.Cause\x12\x0f\n\x07\x63ommand\x18\x06 \x01(\x0c\x12*\n\tlifecycle\x18\x07 \x03(\x0b\x32\x17.sixledger.v1.Lifecycle\x12#\n\x06\x65vents\x18\x08 \x03(\x0b\x32\x13.sixledger.v1.Event\x12%\n\x07reveals\x18\t \x03(\x0b\x32\x14.sixledger.v1.Reveal\"&\n\x06Reveal\x12\r\n\x05\x65poch\x18\x01 \x01(\r\x12\r\n\x05\x63hain\x18\x02 \x01(\x0c\"\xe5\x03\n\tLifecycle\x12+\n\x06opened\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.MatchOpenedH\x00\x12*\n\x06joined\x18\x02 \x01(\x0b\x32\x18.sixledger.v1.SeatJoinedH\x00\x12+\n\x06\x63losed\x18\x03 \x01(\x0b\x32\x19.sixledger.v1.SeatsClosedH\x00\x12\x38\n\tcommitted\x18\x04 \x01(\x0b\x32#.sixledger.v1.ContributionCommittedH\x00\x12\x39\n\x0b\x63ontributed\x18\x05 \x01(\x0b\x32\".sixledger.v1.ContributionRevealedH\x00\x12-\n\x06sealed\x18\x06 \x01(\x0b\x32\x1b.sixledger.v1.EntropySealedH\x00\x12*\n\x08resigned\x18\x07 \x01(\x0b\x32\x16.sixledger.v1.ResignedH\x00\x12(\n\x07\x61\x62orted\x18\x08 \x01(\x0b\x32\x15.sixledger.v1.AbortedH\x00\x12&\n\x04left\x18\t \x01(\x0b\x32\x16.sixledger.v1.SeatLeftH\x00\x12(\n\x05ready\x18\n \x01(\x0b\x32\x17.sixledger.v1.SeatReadyH\x00\x42\x06\n\x04step\"6\n\x07Ruleset\x12\n\n\x02id\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\r\x12\x0e\n\x06\x64igest\x18\x03 \x01(\x0c\"\xe8\x01\n\x0bMatchOpened\x12&\n\x07ruleset\x18\x01 \x01(\x0b\x32\x15.sixledger.v1.Ruleset\x12&\n\x07options\x18\x02 \x01(\x0b\x32\x15.sixledger.v1.Options\x12\r\n\x05seats\x18\x03 \x01(\r\x12\x0e\n\x06\x65pochs\x18\x04 \x01(\r\x12\x12\n\ncommitment\x18\x05 \x01(\x0c\x12,\n\x04mode\x18\x06 \x01(\x0e\x32\x1e.sixledger.v1.ContributionMode\x12\x18\n\x0bready_seats\x18\x07 \x01(\rH\x00\x88\x01\x01\x42\x0e\n\x0c_ready_seats\"c\n\nSeatJoined\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x12\n\npublic_key\x18\x02 \x01(\x0c\x12\x13\n\x0b\x63ontributes\x18\x03 \x01(\x08\x12\x13\n\x06hosted\x18\x04 \x01(\x08H\x00\x88\x01\x01\x42\t\n\x07_hosted\"\x18\n\x08SeatLeft\x12\x0c\n\x04seat\x18\x01 \x01(\r\"\x19\n\tSeatReady\x12\x0c\n\x04seat\x18\x01 \x01(\r\"U\n\nClosedSeat\x12\x12\n\npublic_key\x18\x01 \x01(\x0c\x12\x13\n\x0b\x63ontributes\x18\x02 \x01(\x08\x12\x13\n\x06hosted\x18\x03 \x01(\x08H\x00\x88\x01\x01\x42\t\n\x07_hosted\"6\n\x0bSeatsClosed\x12\'\n\x05seats\x18\x01 \x03(\x0b\x32\x18.sixledger.v1.ClosedSeat\"9\n\x15\x43ontributionCommitted\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x12\n\ncommitment\x18\x02 \x01(\x0c\":\n\x14\x43ontributionRevealed\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\x14\n\x0c\x63ontribution\x18\x02 \x01(\x0c\" \n\rEntropySealed\x12\x0f\n\x07\x65ntropy\x18\x01 \x01(\x0c\"\x18\n\x08Resigned\x12\x0c\n\x04seat\x18\x01 \x01(\r\"\t\n\x07\x41\x62orted*h\n\tCauseKind\x12\x1a\n\x16\x43\x41USE_KIND_UNSPECIFIED\x10\x00\x12\x13\n\x0f\x43\x41USE_KIND_SEAT\x10\x01\x12\x14\n\x10\x43\x41USE_KIND_TIMER\x10\x02\x12\x14\n\x10\x43\x41USE_KIND_TABLE\x10\x03*\x9a\x01\n\x10\x43ontributionMode\x12!\n\x1d\x43ONTRIBUTION_MODE_UNSPECIFIED\x10\x00\x12#\n\x1f\x43ONTRIBUTION_MODE_COMMIT_REVEAL\x10\x01\x12\x1b\n\x17\x43ONTRIBUTION_MODE_SEATS\x10\x02\x12!\n\x1d\x43ONTRIBUTION_MODE_SERVER_ONLY\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sixledger.v1.record_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_CAUSEKIND']._serialized_start=1890
-  _globals['_CAUSEKIND']._serialized_end=1994
-  _globals['_CONTRIBUTIONMODE']._serialized_start=1997
-  _globals['_CONTRIBUTIONMODE']._serialized_end=2151
+  _globals['_CAUSEKIND']._serialized_start=2131
+  _globals['_CAUSEKIND']._serialized_end=2235
+  _globals['_CONTRIBUTIONMODE']._serialized_start=2238
+  _globals['_CONTRIBUTIONMODE']._serialized_end=2392
   _globals['_RECORD']._serialized_start=68
   _globals['_RECORD']._serialized_end=180
   _globals['_SEAL']._serialized_start=182
@@ -53,25 +53,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_REVEAL']._serialized_start=825
   _globals['_REVEAL']._serialized_end=863
   _globals['_LIFECYCLE']._serialized_start=866
-  _globals['_LIFECYCLE']._serialized_end=1269
-  _globals['_RULESET']._serialized_start=1271
-  _globals['_RULESET']._serialized_end=1325
-  _globals['_MATCHOPENED']._serialized_start=1328
-  _globals['_MATCHOPENED']._serialized_end=1518
-  _globals['_SEATJOINED']._serialized_start=1520
-  _globals['_SEATJOINED']._serialized_end=1587
-  _globals['_CLOSEDSEAT']._serialized_start=1589
-  _globals['_CLOSEDSEAT']._serialized_end=1642
-  _globals['_SEATSCLOSED']._serialized_start=1644
-  _globals['_SEATSCLOSED']._serialized_end=1698
-  _globals['_CONTRIBUTIONCOMMITTED']._serialized_start=1700
-  _globals['_CONTRIBUTIONCOMMITTED']._serialized_end=1757
-  _globals['_CONTRIBUTIONREVEALED']._serialized_start=1759
-  _globals['_CONTRIBUTIONREVEALED']._serialized_end=1817
-  _globals['_ENTROPYSEALED']._serialized_start=1819
-  _globals['_ENTROPYSEALED']._serialized_end=1851
-  _globals['_RESIGNED']._serialized_start=1853
-  _globals['_RESIGNED']._serialized_end=1877
-  _globals['_ABORTED']._serialized_start=1879
-  _globals['_ABORTED']._serialized_end=1888
+  _globals['_LIFECYCLE']._serialized_end=1351
+  _globals['_RULESET']._serialized_start=1353
+  _globals['_RULESET']._serialized_end=1407
+  _globals['_MATCHOPENED']._serialized_start=1410
+  _globals['_MATCHOPENED']._serialized_end=1642
+  _globals['_SEATJOINED']._serialized_start=1644
+  _globals['_SEATJOINED']._serialized_end=1743
+  _globals['_SEATLEFT']._serialized_start=1745
+  _globals['_SEATLEFT']._serialized_end=1769
+  _globals['_SEATREADY']._serialized_start=1771
+  _globals['_SEATREADY']._serialized_end=1796
+  _globals['_CLOSEDSEAT']._serialized_start=1798
+  _globals['_CLOSEDSEAT']._serialized_end=1883
+  _globals['_SEATSCLOSED']._serialized_start=1885
+  _globals['_SEATSCLOSED']._serialized_end=1939
+  _globals['_CONTRIBUTIONCOMMITTED']._serialized_start=1941
+  _globals['_CONTRIBUTIONCOMMITTED']._serialized_end=1998
+  _globals['_CONTRIBUTIONREVEALED']._serialized_start=2000
+  _globals['_CONTRIBUTIONREVEALED']._serialized_end=2058
+  _globals['_ENTROPYSEALED']._serialized_start=2060
+  _globals['_ENTROPYSEALED']._serialized_end=2092
+  _globals['_RESIGNED']._serialized_start=2094
+  _globals['_RESIGNED']._serialized_end=2118
+  _globals['_ABORTED']._serialized_start=2120
+  _globals['_ABORTED']._serialized_end=2129
 # @@protoc_insertion_point(module_scope)

@@ -382,6 +382,8 @@ class Lifecycle(_message.Message):
     SEALED_FIELD_NUMBER: _builtins.int
     RESIGNED_FIELD_NUMBER: _builtins.int
     ABORTED_FIELD_NUMBER: _builtins.int
+    LEFT_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def opened(self) -> Global___MatchOpened:
         """The match was opened."""
@@ -414,6 +416,14 @@ class Lifecycle(_message.Message):
     def aborted(self) -> Global___Aborted:
         """The match was aborted."""
 
+    @_builtins.property
+    def left(self) -> Global___SeatLeft:
+        """A seat was given up before the seats were closed."""
+
+    @_builtins.property
+    def ready(self) -> Global___SeatReady:
+        """A seat is ready to begin."""
+
     def __init__(
         self,
         *,
@@ -425,12 +435,14 @@ class Lifecycle(_message.Message):
         sealed: Global___EntropySealed | None = ...,
         resigned: Global___Resigned | None = ...,
         aborted: Global___Aborted | None = ...,
+        left: Global___SeatLeft | None = ...,
+        ready: Global___SeatReady | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "joined", b"joined", "opened", b"opened", "resigned", b"resigned", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "joined", b"joined", "left", b"left", "opened", b"opened", "ready", b"ready", "resigned", b"resigned", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "joined", b"joined", "opened", b"opened", "resigned", b"resigned", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "joined", b"joined", "left", b"left", "opened", b"opened", "ready", b"ready", "resigned", b"resigned", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["opened", "joined", "closed", "committed", "contributed", "sealed", "resigned", "aborted"]  # noqa: Y015
+    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["opened", "joined", "closed", "committed", "contributed", "sealed", "resigned", "aborted", "left", "ready"]  # noqa: Y015
     _WhichOneofArgType_step: _TypeAlias = _typing.Literal["step", b"step"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_step) -> _WhichOneofReturnType_step | None: ...
 
@@ -478,14 +490,19 @@ class MatchOpened(_message.Message):
     EPOCHS_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
     MODE_FIELD_NUMBER: _builtins.int
+    READY_SEATS_FIELD_NUMBER: _builtins.int
     seats: _builtins.int
-    """Number of seats."""
+    """Number of seats; fewer may play, see SeatsClosed."""
     epochs: _builtins.int
-    """Number of epochs that the match can have, 1 to 1000."""
+    """Number of epochs that the match can have, 1 to 1000, for all seats; fewer seats never have more."""
     commitment: _builtins.bytes
     """Commitment to the seed chain, 32 bytes."""
     mode: Global___ContributionMode.ValueType
     """How the seats share in the randomness."""
+    ready_seats: _builtins.int
+    """The table asks for readiness: the seats are closed once at least so many are taken, without a gap from seat 0
+    on, and every taken one is ready. Absent: the seats are closed when all are taken.
+    """
     @_builtins.property
     def ruleset(self) -> Global___Ruleset:
         """The rules."""
@@ -503,12 +520,15 @@ class MatchOpened(_message.Message):
         epochs: _builtins.int = ...,
         commitment: _builtins.bytes = ...,
         mode: Global___ContributionMode.ValueType = ...,
+        ready_seats: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["options", b"options", "ruleset", b"ruleset"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_ready_seats", b"_ready_seats", "options", b"options", "ready_seats", b"ready_seats", "ruleset", b"ruleset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "epochs", b"epochs", "mode", b"mode", "options", b"options", "ruleset", b"ruleset", "seats", b"seats"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ready_seats", b"_ready_seats", "commitment", b"commitment", "epochs", b"epochs", "mode", b"mode", "options", b"options", "ready_seats", b"ready_seats", "ruleset", b"ruleset", "seats", b"seats"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__ready_seats: _TypeAlias = _typing.Literal["ready_seats"]  # noqa: Y015
+    _WhichOneofArgType__ready_seats: _TypeAlias = _typing.Literal["_ready_seats", b"_ready_seats"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ready_seats) -> _WhichOneofReturnType__ready_seats | None: ...
 
 Global___MatchOpened: _TypeAlias = MatchOpened  # noqa: Y015
 
@@ -521,26 +541,76 @@ class SeatJoined(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     PUBLIC_KEY_FIELD_NUMBER: _builtins.int
     CONTRIBUTES_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat."""
     public_key: _builtins.bytes
     """The seat's Ed25519 key of this match, 32 bytes; empty if it does not sign."""
     contributes: _builtins.bool
     """True if the seat contributes to the randomness."""
+    hosted: _builtins.bool
+    """True if the server plays the seat: a bot of the operator, which has no key and never contributes. Else absent."""
     def __init__(
         self,
         *,
         seat: _builtins.int = ...,
         public_key: _builtins.bytes = ...,
         contributes: _builtins.bool = ...,
+        hosted: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_hosted", b"_hosted", "hosted", b"hosted"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_hosted", b"_hosted", "contributes", b"contributes", "hosted", b"hosted", "public_key", b"public_key", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__hosted: _TypeAlias = _typing.Literal["hosted"]  # noqa: Y015
+    _WhichOneofArgType__hosted: _TypeAlias = _typing.Literal["_hosted", b"_hosted"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__hosted) -> _WhichOneofReturnType__hosted | None: ...
+
+Global___SeatJoined: _TypeAlias = SeatJoined  # noqa: Y015
+
+@_typing.final
+class SeatLeft(_message.Message):
+    """A seat was given up before the seats were closed: it is free again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "public_key", b"public_key", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___SeatJoined: _TypeAlias = SeatJoined  # noqa: Y015
+Global___SeatLeft: _TypeAlias = SeatLeft  # noqa: Y015
+
+@_typing.final
+class SeatReady(_message.Message):
+    """A seat is ready to begin, at a table that asks for readiness."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatReady: _TypeAlias = SeatReady  # noqa: Y015
 
 @_typing.final
 class ClosedSeat(_message.Message):
@@ -550,21 +620,27 @@ class ClosedSeat(_message.Message):
 
     PUBLIC_KEY_FIELD_NUMBER: _builtins.int
     CONTRIBUTES_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
     public_key: _builtins.bytes
     """The seat's key, 32 bytes; empty if it does not sign."""
     contributes: _builtins.bool
     """True if the seat contributes to the randomness."""
+    hosted: _builtins.bool
+    """True if the server plays the seat. Else absent."""
     def __init__(
         self,
         *,
         public_key: _builtins.bytes = ...,
         contributes: _builtins.bool = ...,
+        hosted: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_hosted", b"_hosted", "hosted", b"hosted"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "public_key", b"public_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_hosted", b"_hosted", "contributes", b"contributes", "hosted", b"hosted", "public_key", b"public_key"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__hosted: _TypeAlias = _typing.Literal["hosted"]  # noqa: Y015
+    _WhichOneofArgType__hosted: _TypeAlias = _typing.Literal["_hosted", b"_hosted"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__hosted) -> _WhichOneofReturnType__hosted | None: ...
 
 Global___ClosedSeat: _TypeAlias = ClosedSeat  # noqa: Y015
 
@@ -577,7 +653,7 @@ class SeatsClosed(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClosedSeat]:
-        """The seats, by number."""
+        """The seats, by number: as many as play, at most those of record 0."""
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ ValueError    an argument, or the URL, that no store takes
 from __future__ import annotations
 
 from sixledger.service.store.base import (
+    ApiKeyRow,
     Appended,
     AppendResult,
     Cursor,
@@ -19,6 +20,7 @@ from sixledger.service.store.base import (
     SeqTaken,
     Store,
     StoreError,
+    TokenFloor,
 )
 from sixledger.service.store.checks import MAX_RECORD_BYTES
 from sixledger.service.store.memory import MemoryStore
@@ -27,6 +29,7 @@ from sixledger.service.store.urls import open_store
 
 __all__ = [
     "MAX_RECORD_BYTES",
+    "ApiKeyRow",
     "AppendResult",
     "Appended",
     "Cursor",
@@ -39,5 +42,6 @@ __all__ = [
     "SqliteStore",
     "Store",
     "StoreError",
+    "TokenFloor",
     "open_store",
 ]

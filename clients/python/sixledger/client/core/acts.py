@@ -11,7 +11,7 @@ from sixledger.v1 import match_service_pb2, record_pb2
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 #: Steps of a seat's own making: where such a step stands, that seat must be the cause of the record.
-_OF_SEAT = ("joined", "committed", "contributed", "resigned")
+_OF_SEAT = ("joined", "committed", "contributed", "resigned", "left", "ready")
 #: Steps that may follow another one in a record, in this order.
 _FOLLOWING = (["closed"], ["sealed"], ["closed", "sealed"])
 
@@ -86,7 +86,7 @@ def check_cause(body: record_pb2.Body) -> None:
     elif steps and steps[0] in _OF_SEAT:
         fits = cause.kind == SEAT and _seat_of(body.lifecycle[0]) == cause.seat and _follows(steps)
     else:
-        fits = cause.kind == TABLE and steps == ["aborted"]
+        fits = cause.kind == TABLE and steps in (["aborted"], ["closed"], ["closed", "sealed"])
     if not fits:
         if any(step in _OF_SEAT for step in steps) or body.command:
             raise ForgedAct("the named cause cannot have done this", seq=body.seq)
@@ -94,7 +94,7 @@ def check_cause(body: record_pb2.Body) -> None:
 
 
 def _follows(steps: list[str]) -> bool:
-    return len(steps) == 1 or (steps[0] in ("joined", "contributed") and steps[1:] in _FOLLOWING)
+    return len(steps) == 1 or (steps[0] in ("joined", "left", "ready", "contributed") and steps[1:] in _FOLLOWING)
 
 
 def _seat_of(step: record_pb2.Lifecycle) -> int:
