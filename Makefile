@@ -20,7 +20,7 @@ endif
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test lint lint-style lint-types lint-layers lint-schema format proto golden bench wheel clean
+.PHONY: help setup run serve test lint lint-style lint-types lint-layers lint-schema format proto golden pictures bench wheel clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,7 @@ lint-style: $(VENV)/.installed-lint
 
 lint-types: $(VENV)/.installed-lint $(VENV)/.installed-test
 	$(BIN)/mypy
+	$(BIN)/mypy --python-version 3.13
 	$(BIN)/mypy tests protos/generate.py
 	$(BIN)/pyright
 
@@ -64,6 +65,11 @@ proto: $(VENV)/.installed-proto ## Generate the Python code of the schema
 
 golden: $(VENV)/.installed-test ## Write the golden files anew; review every changed byte
 	$(PY) tests/support/golden.py --update
+	$(PY) tests/support/golden_ledger.py --update
+	$(PY) tests/support/vectors.py --update
+
+pictures: $(VENV)/.installed-test ## Draw the terminal pictures of the documentation anew
+	$(PY) tests/support/pictures.py
 
 bench: $(VENV)/.installed-test ## Measure the parts and the whole
 	$(PY) tests/bench/run.py $(ARGS)

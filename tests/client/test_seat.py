@@ -269,25 +269,3 @@ def test_a_match_that_is_aborted_before_its_start_cannot_be_played() -> None:
     service.table.abort()
     with pytest.raises(errors.WrongPhase):
         run(seat.play(GAME.schema.commands.pack(nimmt_pb2.SelectCard(card=1))), service)
-
-
-def refuse_signature(_: Any) -> None:
-    raise errors.BadSignature("the signer observed another record than it may")
-
-
-def test_a_signature_for_an_earlier_decision_is_a_stale_decision() -> None:
-    service = FakeService(HonestTable())
-    seat = started(service)
-    card = seat.tracker.legal()[0]
-    service.table.play(3)
-    service._SubmitCommand = refuse_signature  # type: ignore[method-assign,assignment]
-    with pytest.raises(errors.StaleDecision):
-        run(seat.play(card), service)
-
-
-def test_a_signature_that_is_wrong_stays_wrong() -> None:
-    service = FakeService(HonestTable())
-    seat = started(service)
-    service._SubmitCommand = refuse_signature  # type: ignore[method-assign,assignment]
-    with pytest.raises(errors.BadSignature):
-        run(seat.play(seat.tracker.legal()[0]), service)

@@ -203,7 +203,7 @@ def test_errors_come_by_reason(client: Client) -> None:
     second.close()
 
 
-def test_an_answer_to_an_earlier_decision_is_stale_even_where_its_signature_is_checked_first(client: Client) -> None:
+def test_a_signed_answer_to_an_earlier_decision_is_stale(client: Client) -> None:
     first, second = table(client)
     stale = first.match.decision
     with client.matches.resume(first.credentials) as elsewhere:

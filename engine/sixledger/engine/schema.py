@@ -36,7 +36,9 @@ def parse_strict(kind: type[M], data: bytes) -> M:
         message.ParseFromString(data)
     except DecodeError as error:
         raise Malformed(f"cannot be read as {kind.DESCRIPTOR.full_name}") from error
-    if has_unknown_fields(message):
+    size = message.ByteSize()
+    message.DiscardUnknownFields()
+    if message.ByteSize() != size:
         raise Malformed(f"has fields that {kind.DESCRIPTOR.full_name} does not know")
     return message
 
@@ -85,6 +87,14 @@ class Wrapping:
         rest.CopyFrom(message)
         for name in names:
             rest.ClearField(name)
+
+    def held(self, envelope: Any, kind: type[Message]) -> Any:
+        """The `kind` that `envelope` holds, None if it holds something else."""
+        if self._case == "other":
+            message = self.unpack(envelope)
+            return message if type(message) is kind else None
+        outer, case = getattr(envelope, self._case), self.cases[kind]
+        return getattr(outer, case) if outer.HasField(case) else None
 
     def unpack(self, envelope: Any) -> Any:
         """The concrete message inside `envelope`. Raises Malformed if it is none of this game."""

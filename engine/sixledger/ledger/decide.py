@@ -26,7 +26,7 @@ from sixledger.ledger.faults import (
     WrongPhase,
 )
 from sixledger.ledger.heads import MAX_TIME_US
-from sixledger.ledger.match import Match, act_fault, audience
+from sixledger.ledger.match import STALE, Match, act_fault, audience
 from sixledger.ledger.seeds import SeedChain
 from sixledger.v1 import engine_service_pb2, game_pb2, record_pb2
 
@@ -331,7 +331,7 @@ def _check_time(time_us: int) -> None:
 def _sign(
     draft: Draft, match: Match, action: engine_service_pb2.Action, kind: keys.ActKind, payload: bytes, check: bool
 ) -> None:
-    """Take the signature of an act into the draft, if it is right. Raises BadSignature."""
+    """Take the signature of an act into the draft, if it is right. Raises BadSignature or StaleDecision."""
     given, cause = action.cause, draft.cause
     key = payload if kind is keys.ActKind.JOIN else match.seats[given.seat].public_key
     if kind is keys.ActKind.COMMAND:
@@ -340,7 +340,13 @@ def _sign(
         cause.key_id = keys.key_id(key)
     cause.observed_head = given.observed_head
     draft.signature = given.signature
-    if check and (fault := act_fault(match, cause, kind, payload, key, given.signature)):
+    if not check:
+        return
+    if given.key_id and given.key_id != cause.key_id:
+        raise BadSignature("the act names another key than the seat's")
+    if fault := act_fault(match, cause, kind, payload, key, given.signature):
+        if fault == STALE and kind is keys.ActKind.COMMAND and given.decision != draft.decision_before:
+            raise StaleDecision(given.decision, draft.decision_before)
         raise BadSignature(fault)
 
 

@@ -20,7 +20,7 @@ from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey
 from sixledger.ledger.jsonl import decoded, items, json_object, members, read_lines, string, u32, u64
 from sixledger.ledger.match import begin
 from sixledger.ledger.readable import b64, dumps, shown
-from sixledger.ledger.records import read, read_body
+from sixledger.ledger.records import Parts, read, read_body
 from sixledger.v1 import record_pb2
 
 FORMAT = "sixledger-ledger/1"
@@ -117,11 +117,12 @@ def lines(
     revealed = viewers.revealed_epoch(bodies)
     match = begin(records[0], registry)
     chosen = list(records) if viewer is None else viewers.redact_all(records, viewer, revealed)
-    name, _ = viewers.weakest(chosen, len(match.seats), revealed)
+    parts = [Parts.of(record) for record in chosen]
+    name, _ = viewers.weakest(parts, len(match.seats), revealed)
     if name is None:
         raise ValueError("the records do not have exactly the openings that some viewer may have")
-    for number, record in enumerate(chosen):
-        if not viewers.is_complete(record, viewer or name, revealed):
+    for number, each in enumerate(parts):
+        if not viewers.is_complete(each, viewer or name, revealed):
             raise ValueError(f"record {number} does not have exactly the openings that {viewer} may have")
     used = [key for key in keys if any(signed.signed_by(key) for signed in parsed)]
     yield header_line(records, name, origin, used)

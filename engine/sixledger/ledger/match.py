@@ -17,7 +17,7 @@ from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger import hashing, keys
 from sixledger.ledger.faults import LedgerFault, tampered
-from sixledger.ledger.records import Facts, check_shape, read, read_body
+from sixledger.ledger.records import Facts, Parts, check_shape, read, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
@@ -25,6 +25,8 @@ SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
 
 
 _NO_DECISION = Decision(0, ())
+#: What is wrong with an act that is properly signed, but by someone who had not seen enough.
+STALE = "the signer observed another record than it may"
 
 
 @dataclass(slots=True)
@@ -82,7 +84,9 @@ class Match:
     hash: bytes = hashing.ZERO_HASH
     time_us: int = 0
     first_hash: bytes = b""
-    #: The record that opened the current decision.
+    #: The decision that was open after the last record.
+    open_decision: Decision = _NO_DECISION
+    #: The record that opened it.
     decision_seq: int = 0
     #: Hashes of the records from `decision_seq` to the last: what an act may have observed.
     recent: list[bytes] = field(default_factory=list)
@@ -103,12 +107,12 @@ class Match:
     @property
     def decision(self) -> int:
         """Number of the open decision; 0 before the start."""
-        return self.game.decision(self.state).number if self.state is not None else 0
+        return self.open_decision.number
 
     @property
     def to_act(self) -> tuple[int, ...]:
         """Seats that may act now; none before the start and after the end."""
-        return self.game.decision(self.state).seats if self.state is not None and not self.over else ()
+        return self.open_decision.seats if not self.over else ()
 
     @property
     def epoch(self) -> int:
@@ -138,6 +142,7 @@ class Match:
             self.hash,
             self.time_us,
             self.first_hash,
+            self.open_decision,
             self.decision_seq,
             self.recent.copy(),
         )
@@ -241,6 +246,7 @@ class Match:
         if self.seq == 0:
             self.first_hash = record_hash
         decision = self.game.decision(self.state) if self.state is not None else _NO_DECISION
+        self.open_decision = decision
         if decision.number != decision_before:
             self.decision_seq = self.seq
             self.recent.clear()
@@ -257,6 +263,7 @@ class Match:
         facts = read(record, self.game.schema, body)
         if check_signatures:
             self.check_signature(facts)
+        check_cause(body)
         decision, epoch = self.decision, self.epoch
         if facts.owners and facts.owners[0] == -1:
             _check_seal(record.seals[0], 1 << body.cause.seat, epoch)
@@ -306,12 +313,13 @@ class Match:
     def check_chain(self, record: record_pb2.Record) -> record_pb2.Body:
         """The body of the next record, if number, time and hash are right. Raises LedgerFault."""
         body = read_body(record)
-        check_shape(record, body)
+        parts = Parts.of(record)
+        check_shape(parts, body)
         if body.match_id != self.match_id:
             raise tampered("chain", "the record is of another match")
         if body.seq != self.seq + 1:
             raise tampered("chain", f"record {body.seq} stands where record {self.seq + 1} should")
-        if record.hash != hashing.record_hash(self.match_id, body.seq, self.hash, record.body, record.seals):
+        if parts.hash != hashing.chain_hash(self.match_id, body.seq, self.hash, record.body, parts.seals):
             raise tampered("chain", "the hash does not fit the record and the one before")
         if body.time_us < self.time_us:
             raise tampered("clocks", "the record is older than the one before")
@@ -341,6 +349,42 @@ def _check_seal(seal: record_pb2.Seal, expected_audience: int, epoch: int) -> No
 def _expect(condition: bool, message: str) -> None:
     if not condition:
         raise tampered("rules", f"a step of the match's life that cannot follow here: {message}")
+
+
+#: How the seats may be closed after a step in the same record.
+_CLOSING: tuple[list[str], ...] = ([], ["closed"], ["closed", "sealed"])
+#: Steps that a seat causes, and what may follow each of them in the same record.
+_FOLLOWING: dict[str, tuple[list[str], ...]] = {
+    "joined": _CLOSING,
+    "left": _CLOSING,
+    "ready": _CLOSING,
+    "committed": ([],),
+    "contributed": ([], ["sealed"]),
+    "resigned": ([],),
+}
+
+
+def check_cause(body: record_pb2.Body) -> None:
+    """A record is caused by whoever can have done what it says. Raises LedgerFault.
+
+    The signature is that of the seat which the cause names; this makes sure that it is the right seat.
+    """
+    cause = body.cause
+    first, *rest = [step.WhichOneof("step") or "" for step in body.lifecycle] or [""]
+    if body.command:
+        fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and not first
+    elif first in _FOLLOWING:
+        seat = getattr(body.lifecycle[0], first).seat
+        fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and cause.seat == seat and rest in _FOLLOWING[first]
+    elif first == "opened":
+        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and body.seq == 0 and rest in ([], ["closed", "sealed"])
+    elif first == "closed":
+        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and rest in ([], ["sealed"])
+    else:
+        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and first == "aborted" and not rest
+    if not fits:
+        message = "the named cause cannot have done what the record says"
+        raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", message)
 
 
 _STEP_KINDS = {
@@ -395,12 +439,12 @@ def act_fault(
     else:
         observed = cause.observed_head
         seen = observed in match.recent or (kind is not keys.ActKind.COMMAND and observed == match.first_hash)
-    if not seen:
-        return "the signer observed another record than it may"
     message = keys.act_message(
         match.match_id, cause.seat, kind, cause.decision, cause.observed_head, cause.request_id, payload
     )
-    return "" if keys.verify(key, signature, message) else "the signature does not fit the act and the seat's key"
+    if not keys.verify(key, signature, message):
+        return "the signature does not fit the act and the seat's key"
+    return "" if seen else STALE
 
 
 def begin(record: record_pb2.Record, registry: Registry | None = None) -> Match:

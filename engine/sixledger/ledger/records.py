@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 from sixledger.engine import visibility
@@ -83,12 +83,35 @@ def add_openings(record: record_pb2.Record, openings: list[record_pb2.Opening]) 
     record.openings.extend(copies)
 
 
-def check_shape(record: record_pb2.Record, body: record_pb2.Body) -> None:
+class Parts(NamedTuple):
+    """Seals, openings and hash of a record, taken out of the message once: reading them there costs more."""
+
+    #: Audience, epoch and commitment of each seal.
+    seals: list[tuple[int, int, bytes]]
+    #: Seal, salt and value of each opening.
+    openings: list[tuple[int, bytes, bytes]]
+    hash: bytes
+
+    def __repr__(self) -> str:
+        """Without the openings, which are secrets."""
+        return f"Parts({len(self.seals)} seals, {len(self.openings)} openings)"
+
+    @classmethod
+    def of(cls, record: record_pb2.Record) -> Parts:
+        """The parts of a record."""
+        return cls(
+            [(seal_.audience, seal_.epoch, seal_.commitment) for seal_ in record.seals],
+            [(opening.seal, opening.salt, opening.value) for opening in record.openings],
+            record.hash,
+        )
+
+
+def check_shape(parts: Parts, body: record_pb2.Body) -> None:
     """Check the lengths and bounds that the formulas of the chain rely on. Raises LedgerFault."""
-    if len(record.seals) > MAX_SEALS:
+    if len(parts.seals) > MAX_SEALS:
         raise tampered("parse", f"the record has more than {MAX_SEALS} seals")
-    for seal_ in record.seals:
-        if len(seal_.commitment) != 32:
+    for _, _, commitment in parts.seals:
+        if len(commitment) != 32:
             raise tampered("parse", "a commitment is not 32 bytes")
     if body.time_us > MAX_TIME_US:
         raise tampered("clocks", "the time of the record lies after the year 9999")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sixledger.engine.chance import Chance
 from sixledger.engine.errors import EpochSealed
 from sixledger.ledger import hashing
@@ -14,12 +16,13 @@ class SeedMismatch(ValueError):
 class SeedChain:
     """The elements ch[0] … ch[top] of the chain that are known here. ch[0] is the commitment C."""
 
-    __slots__ = ("_links", "match_id")
+    __slots__ = ("_chance", "_links", "match_id")
 
     def __init__(self, match_id: bytes, commitment: bytes) -> None:
         """What everybody knows before the first reveal."""
         self.match_id = match_id
         self._links = [commitment]
+        self._chance: tuple[bytes, Chance] | None = None
 
     @classmethod
     def from_secret(cls, root_secret: bytes, match_id: bytes, epochs: int) -> SeedChain:
@@ -66,6 +69,11 @@ class SeedChain:
 
     def chance(self, entropy: bytes) -> Chance:
         """Chance with the epochs known here, mixed with X (32 bytes)."""
+        if self._chance is None or self._chance[0] != entropy:
+            self._chance = (entropy, Chance(self._key_of(entropy)))
+        return self._chance[1]
+
+    def _key_of(self, entropy: bytes) -> Callable[[int], bytes]:
         keys: dict[int, bytes] = {}
 
         def key_of(epoch: int) -> bytes:
@@ -73,4 +81,4 @@ class SeedChain:
                 keys[epoch] = hashing.epoch_key(self.element(epoch), self.match_id, epoch, entropy)
             return keys[epoch]
 
-        return Chance(key_of)
+        return key_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from sixledger.ledger.records import may_open, redact
+from sixledger.ledger.records import Parts, redact
 from sixledger.v1 import record_pb2
 
 SPECTATOR, OPERATOR = "spectator", "operator"
@@ -44,46 +44,52 @@ def redact_all(records: Records, viewer: str, revealed: int) -> list[record_pb2.
     return [redact(record, seat, revealed) for record in records]
 
 
-def entitled(record: record_pb2.Record, viewer: str, revealed: int) -> list[int]:
+def _is_public(epoch: int, revealed: int) -> bool:
+    return 0 < epoch <= revealed
+
+
+def entitled(parts: Parts, viewer: str, revealed: int) -> list[int]:
     """The seals of a record that `viewer` may have open."""
     seat = parse(viewer)
     if viewer == OPERATOR:
-        return list(range(len(record.seals)))
-    return [index for index, seal in enumerate(record.seals) if may_open(seal, seat, revealed)]
+        return list(range(len(parts.seals)))
+    bit = 0 if seat is None else 1 << seat
+    return [
+        index for index, (audience, epoch, _) in enumerate(parts.seals) if audience & bit or _is_public(epoch, revealed)
+    ]
 
 
-def is_complete(record: record_pb2.Record, viewer: str, revealed: int) -> bool:
+def is_complete(parts: Parts, viewer: str, revealed: int) -> bool:
     """True if the record has exactly the openings that `viewer` may have."""
-    return [opening.seal for opening in record.openings] == entitled(record, viewer, revealed)
+    return [index for index, _, _ in parts.openings] == entitled(parts, viewer, revealed)
 
 
-def weakest(records: Records, seats: int, revealed: int) -> tuple[str | None, int]:
-    """The weakest viewer who has exactly the openings of `records`, and the number of the last record looked at.
+def weakest(ledger: Sequence[Parts], seats: int, revealed: int) -> tuple[str | None, int]:
+    """The weakest viewer who has exactly the openings of `ledger`, and the number of the last record looked at.
 
     None if no viewer has: then the number is that of the record with which the last possible viewer drops out.
     """
     public, everything = True, True
     candidates = (1 << seats) - 1
-    for number, record in enumerate(records):
-        if not record.seals:
-            continue
-        if len(record.openings) == len(record.seals) and all(0 < seal.epoch <= revealed for seal in record.seals):
+    for number, parts in enumerate(ledger):
+        seals, openings = parts.seals, parts.openings
+        if len(openings) == len(seals) and all(0 < epoch <= revealed for _, epoch, _ in seals):
             continue  # public and open: every viewer has it so
-        opened = {opening.seal for opening in record.openings}
-        for index, seal in enumerate(record.seals):
+        opened = {index for index, _, _ in openings}
+        for index, (audience, epoch, _) in enumerate(seals):
             is_open = index in opened
-            if may_open(seal, None, revealed):
+            if _is_public(epoch, revealed):
                 if not is_open:
                     return None, number
             elif is_open:
                 public = False
-                candidates &= seal.audience
+                candidates &= audience
             else:
                 everything = False
-                candidates &= ~seal.audience
+                candidates &= ~audience
         if not (public or candidates or everything):
             return None, number
-    last = len(records) - 1
+    last = len(ledger) - 1
     if public:
         return SPECTATOR, last
     if candidates:

@@ -60,7 +60,9 @@ class Rates:
 class Admission:
     """Lets calls in, or raises RATE_LIMITED or QUOTA_EXCEEDED."""
 
-    def __init__(self, keys: ApiKeys, *, calls_per_second: float = 0, streams: int = 0, rates: Rates | None = None) -> None:
+    def __init__(
+        self, keys: ApiKeys, *, calls_per_second: float = 0, streams: int = 0, rates: Rates | None = None
+    ) -> None:
         """What a caller without limits of its own may do; 0: as much as it likes."""
         self._keys = keys
         self._calls_per_second = calls_per_second
@@ -70,10 +72,12 @@ class Admission:
 
     def call(self, context: Any) -> None:
         """Let a call in, and say who makes it. Raises RATE_LIMITED."""
-        who = caller.caller_of(context)
-        caller.enter(who)
         if self._calls_per_second:
+            who = caller.caller_of(context)
+            caller.enter(who)
             self._charge(who, 1)
+        else:
+            caller.enter(context)
 
     def stream(self, context: Any) -> Callable[[], None]:
         """Let a stream in; what to call when it has ended. Raises RATE_LIMITED or QUOTA_EXCEEDED."""

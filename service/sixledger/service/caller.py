@@ -27,16 +27,18 @@ class Caller:
 
 
 NOBODY = Caller()
-_current: ContextVar[Caller] = ContextVar("caller", default=NOBODY)
+#: A Caller, or the transport's context of the call: few calls ask who makes them.
+_current: ContextVar[Any] = ContextVar("caller", default=NOBODY)
 
 
 def current() -> Caller:
     """Who makes the call that runs."""
-    return _current.get()
+    value = _current.get()
+    return value if isinstance(value, Caller) else caller_of(value)
 
 
-def enter(caller: Caller) -> None:
-    """Say who makes the call that runs from now on in this task."""
+def enter(caller: Any) -> None:
+    """Say who makes the call that runs from now on in this task: a Caller, or a context of grpc.aio."""
     _current.set(caller)
 
 

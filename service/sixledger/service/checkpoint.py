@@ -86,6 +86,8 @@ def from_checkpoint(
     match.first_hash, match.decision_seq = checkpoint.first_hash, checkpoint.decision_seq
     match.recent = [checkpoint.decision_hash, *checkpoint.recent_hashes]
     match.state = _state(match, checkpoint, field)
+    if match.state is not None:
+        match.open_decision = match.game.decision(match.state)
     if checkpoint.revealed > match.opened.epochs:
         raise malformed(f"{field}.revealed", f"the match has {match.opened.epochs} epochs")
     if seeds is not None:

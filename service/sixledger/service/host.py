@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -29,6 +29,7 @@ from sixledger.service.errors import (
     illegal,
     ledger_broken,
     malformed,
+    quota_exceeded,
     request_id_reused,
     translate,
     unavailable,
@@ -43,7 +44,8 @@ from sixledger.service.idempotency import (
     is_same_creation,
 )
 from sixledger.service.logs import Log
-from sixledger.service.store import Appended, Entry, MatchRow, RequestTaken, Store
+from sixledger.service.store import Appended, Entry, MatchRow, RequestTaken, Store, TokenFloor
+from sixledger.service.tokens import LOCKED
 from sixledger.v1 import engine_service_pb2, error_pb2, game_pb2, match_service_pb2, record_pb2
 
 #: Records read from the store at a time.
@@ -84,13 +86,18 @@ class MatchHost:
         root_secret: Callable[[], bytes] | None = None,
         cached_matches: int = 1024,
         registry: Registry | None = None,
+        token_lifetime_s: int = 90 * 24 * 3600,
     ) -> None:
-        """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` (for tests) 32 random bytes for a match."""
+        """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` (for tests) 32 random bytes for a match.
+
+        No token that was made until now is valid for longer than `token_lifetime_s` seconds.
+        """
         self.store = store
         self.signer = signer
         self.clock = clock
         self.hub = Hub()
         self.registry = registry or installed()
+        self._token_lifetime_us = token_lifetime_s * 1_000_000
         self._root_secret = root_secret or partial(secrets.token_bytes, 32)
         self._cache = MatchCache(cached_matches, self.hub.watched)
         self._log = Log("host")
@@ -152,8 +159,18 @@ class MatchHost:
 
     # -- opening ---------------------------------------------------------------------------------
 
-    async def create(self, request: match_service_pb2.CreateMatchRequest) -> Posted:
-        """Open the match that `request` asks for, or find it if the same request has opened it before."""
+    async def create(
+        self,
+        request: match_service_pb2.CreateMatchRequest,
+        *,
+        owner: str = "",
+        rematch_of: bytes = b"",
+        admit: Callable[[], Awaitable[None]] | None = None,
+    ) -> Posted:
+        """Open the match that `request` asks for, or find it if the same request has opened it before.
+
+        `owner` is who opens it, `rematch_of` the match before it. `admit` may refuse to open a new one.
+        """
         if request.secret and len(request.secret) != 32:
             raise malformed("secret", "must be 32 bytes, or absent")
         if request.mode not in record_pb2.ContributionMode.values():
@@ -162,6 +179,8 @@ class MatchHost:
         match_id = created_match_id(secret)
         if request.secret and (found := await self._created_before(match_id, request)):
             return found
+        if admit is not None:
+            await admit()
         try:
             game = self.registry.latest(request.game)
             options = game.schema.options.unpack(request.options)
@@ -175,10 +194,23 @@ class MatchHost:
                 request_id=create_request_id(secret),
                 time_us=self.clock(),
                 mode=request.mode,
+                ready_seats=request.ready_seats,
             )
         except (EngineError, Malformed, Refused) as error:
             raise _translated(error, "options" if isinstance(error, Malformed) else "") from error
-        row = MatchRow(match_id, game.id, len(match.seats), match.time_us, root_secret, match.status, 0)
+        row = MatchRow(
+            match_id,
+            game.id,
+            len(match.seats),
+            match.time_us,
+            root_secret,
+            match.status,
+            0,
+            owner,
+            request.private,
+            request.no_spectators,
+            rematch_of,
+        )
         first = Entry(match_id, 0, record.SerializeToString(), _TABLE, 0, create_request_id(secret))
         if not await self.store.create(row, first):
             found = await self._created_before(match_id, request)
@@ -201,17 +233,24 @@ class MatchHost:
             same = is_same_creation(request, hosted.match.opened, hosted.match.game)
         except (EngineError, Malformed) as error:
             raise request_id_reused() from error
-        if not same:
+        row = hosted.row
+        if not same or (row.private, row.no_spectators) != (request.private, request.no_spectators):
             raise request_id_reused()
         return await self.posted(hosted, 0)
 
     # -- acting ----------------------------------------------------------------------------------
 
     async def act(
-        self, match_id: bytes, action: engine_service_pb2.Action, *, display_name: str | None = None
+        self,
+        match_id: bytes,
+        action: engine_service_pb2.Action,
+        *,
+        display_name: str | None = None,
+        bot: str | None = None,
     ) -> Posted:
         """Make the record of `action`, durably, or find the one that the same act has made before.
 
+        `display_name` and `bot` belong to a seat that joins: its name, and the bot of this server that plays it.
         The caller has checked the token. Raises ServiceError: REQUEST_ID_REUSED, BAD_SIGNATURE,
         STALE_DECISION, ILLEGAL_COMMAND, …
         """
@@ -228,7 +267,7 @@ class MatchHost:
                     if await self._catch_up(hosted):
                         continue
                     raise self._refusal(hosted, action, error) from error
-                result = await self._append(hosted, action, after, record, display_name)
+                result = await self._append(hosted, action, after, record, display_name, bot)
                 if isinstance(result, Appended):
                     status = hosted.match.status
                     hosted.advance(after, record)
@@ -248,13 +287,19 @@ class MatchHost:
         after: Match,
         record: record_pb2.Record,
         display_name: str | None,
+        bot: str | None,
     ) -> Any:
         before, cause = hosted.match, action.cause
-        status, joined = after.status, None
+        status, joined, seats, floor = after.status, None, None, None
         if before.state is None:
             joined = sum(seat.joined for seat in after.seats)
             if joined == sum(seat.joined for seat in before.seats):
                 joined = None
+            if len(after.seats) != len(before.seats):
+                seats = len(after.seats)
+            if action.HasField("leave"):
+                display_name = ""
+                floor = self.next_floor(before.match_id, cause.seat, after.time_us)
         entry = Entry(
             before.match_id,
             after.seq,
@@ -265,6 +310,9 @@ class MatchHost:
             None if status == before.status else status,
             joined,
             display_name,
+            seats,
+            bot,
+            floor,
         )
         try:
             return await self.store.append(entry)
@@ -272,6 +320,19 @@ class MatchHost:
             # The caller left; the record may still become durable. Those who follow look for it.
             self.hub.hint(before.match_id)
             raise
+
+    def next_floor(self, match_id: bytes, seat: int, time_us: int) -> TokenFloor:
+        """The floor that makes all tokens of a seat worthless that there are at `time_us`. Raises QUOTA_EXCEEDED."""
+        generation = self.store.token_floor(match_id, seat) + 1
+        if generation >= LOCKED:
+            raise quota_exceeded("generations_of_tokens", LOCKED)
+        return TokenFloor(generation, time_us + self._token_lifetime_us)
+
+    async def made_before(self, match_id: bytes, action: engine_service_pb2.Action) -> Posted | None:
+        """The record that the same act has made before, if it has. Raises REQUEST_ID_REUSED if another one has."""
+        hosted = await self.hosted(match_id)
+        async with hosted.lock:
+            return await self._made_before(hosted, action)
 
     async def _made_before(self, hosted: Hosted, action: engine_service_pb2.Action) -> Posted | None:
         cause = action.cause

@@ -15,7 +15,7 @@ from sixledger.ledger.author import Author
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match, begin
-from sixledger.service.errors import ServiceError, ledger_broken
+from sixledger.service.errors import ServiceError, ledger_broken, no_spectators
 from sixledger.service.store import MatchRow
 from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2
 
@@ -65,6 +65,11 @@ class Hosted:
         except DecodeError as error:
             raise ledger_broken(row.match_id, "record 0 cannot be read") from error
         return cls(row, author, match, record)
+
+    def check_viewer(self, viewer: int | None) -> None:
+        """Raise NO_SPECTATORS if the viewer, a spectator (None), may not look on."""
+        if viewer is None and self.row.no_spectators:
+            raise no_spectators()
 
     # -- going on --------------------------------------------------------------------------------
 

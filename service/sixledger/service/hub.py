@@ -71,6 +71,10 @@ class Hub:
         """True if somebody follows the match."""
         return match_id in self._waiting
 
+    def count(self, match_id: bytes) -> int:
+        """How many follow the match."""
+        return len(self._waiting.get(match_id, ()))
+
     def add(self, match_id: bytes, waiter: Waiter) -> None:
         """Hint `waiter` whenever something may have happened in the match (or NO_MATCH), and when this closes."""
         self._waiting.setdefault(match_id, set()).add(waiter)

@@ -103,6 +103,8 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
             try:
                 if self._draining:
                     raise unavailable("the server stops")
+                if self.admission is not None:
+                    self.admission.call(context)
                 reply = await behaviour(request, context)
             except Exception as error:
                 await self._fail(method, context, error, started)
@@ -118,28 +120,36 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
     def _stream(self, method: str, behaviour: Callable[[Any, Any], Any]) -> Any:
         async def write(request: Any, context: Any) -> None:
             started = time.perf_counter()
+            release: Callable[[], None] = _nothing
             self._enter()
             try:
                 if self._draining:
                     raise unavailable("the server stops")
+                if self.admission is not None:
+                    release = self.admission.stream(context)
                 await behaviour(request, context)
             except Exception as error:
                 await self._fail(method, context, error, started)
             finally:
+                release()
                 self._leave()
 
         async def call(request: Any, context: Any) -> AsyncGenerator[Any, None]:
             started = time.perf_counter()
+            release: Callable[[], None] = _nothing
             self._enter()
             try:
                 if self._draining:
                     raise unavailable("the server stops")
+                if self.admission is not None:
+                    release = self.admission.stream(context)
                 async with aclosing(behaviour(request, context)) as replies:
                     async for reply in replies:
                         yield reply
             except Exception as error:
                 await self._fail(method, context, error, started)
             finally:
+                release()
                 self._leave()
 
         # What writes by itself is spared a generator.
@@ -168,3 +178,7 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
             raise error
         found = report(self._log, method, error, started)
         await context.abort_with_status(rich_status(found))
+
+
+def _nothing() -> None:
+    """The end of a stream that was not let in."""

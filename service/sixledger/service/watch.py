@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from sixledger.service.errors import malformed, unavailable
+from sixledger.service.errors import bad_token, malformed, quota_exceeded, unavailable
 from sixledger.service.host import MatchHost
 from sixledger.service.hosted import Hosted
 from sixledger.service.hub import Waiter
@@ -41,9 +41,11 @@ class Pulse:
     Runs while somebody has joined.
     """
 
-    def __init__(self, host: MatchHost, timing: WatchTiming) -> None:
+    def __init__(self, host: MatchHost, timing: WatchTiming, max_watchers: int = 10_000) -> None:
         """For those who follow matches of `host`."""
         self.timing = timing
+        #: Of one match, at a time.
+        self.max_watchers = max_watchers
         #: Whose matches are followed.
         self.host = host
         self._joined = 0
@@ -80,8 +82,17 @@ class Following:
     """One viewer on its way through one match. Its waiter is hinted when there is more."""
 
     __slots__ = (
-        "_caught_up", "_hosted", "_last_head", "_match_id", "_pulse", "_snapshot",
-        "first_seq", "over", "viewer", "waiter",
+        "_caught_up",
+        "_hosted",
+        "_last_head",
+        "_match_id",
+        "_pulse",
+        "_seated",
+        "_snapshot",
+        "first_seq",
+        "over",
+        "viewer",
+        "waiter",
     )  # fmt: skip
 
     def __init__(
@@ -100,14 +111,22 @@ class Following:
         self._snapshot = snapshot
         self._caught_up = False
         self._last_head = float("-inf")
+        #: What holds as long as the viewer is who it was: see `_seat`.
+        self._seated: tuple[int, int] | None = None
 
     async def open(self) -> None:
         """Register, and look where the match stands. Raises MALFORMED if it has not got that far."""
         host, waiter = self._pulse.host, self.waiter
         waiter.position = self.first_seq
+        # Registered in any case: `close` undoes it.
+        watchers = host.hub.count(self._match_id)
         host.hub.add(self._match_id, waiter)
         self._pulse.join()
+        if watchers >= self._pulse.max_watchers:
+            raise quota_exceeded("watchers_of_the_match", self._pulse.max_watchers)
         hosted = self._hosted = await host.fresh(self._match_id)
+        hosted.check_viewer(self.viewer)
+        self._seated = self._seat(hosted)
         count = hosted.match.seq + 1
         if self._snapshot:
             self.first_seq = waiter.position = count
@@ -123,6 +142,8 @@ class Following:
         """The next items, serialised WatchMatchResponses, at most `limit`; none if there is nothing new."""
         host, waiter = self._pulse.host, self.waiter
         hosted = host.peek(self._match_id) or await host.hosted(self._match_id)
+        if self._seat(hosted) != self._seated:
+            raise bad_token("was revoked, or its seat was given up")
         items: list[bytes] = []
         if self._snapshot:
             # Of the position at which `open` stood: what has happened since comes as records.
@@ -144,6 +165,14 @@ class Following:
             self.over = True
             items.append(pb.WatchMatchResponse(ended=pb.WatchEnded(head=host.head(hosted))).SerializeToString())
         return items
+
+    def _seat(self, hosted: Hosted) -> tuple[int, int] | None:
+        """Since when the seat of the viewer is taken, and the generation of its tokens; both change with its holder."""
+        viewer, seats = self.viewer, hosted.match.seats
+        if viewer is None:
+            return None
+        since = seats[viewer].since if viewer < len(seats) and seats[viewer].joined else -1
+        return since, self._pulse.host.store.token_floor(self._match_id, viewer)
 
     async def _records(self, hosted: Hosted, end: int, items: list[bytes]) -> None:
         host, waiter, viewer = self._pulse.host, self.waiter, self.viewer

@@ -10,12 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 from google.protobuf.message import Message
-from sixledger.engine.nimmt.cards import ROWS
+from sixledger.engine.nimmt.cards import MAX_SEATS, ROWS
 from sixledger.engine.nimmt.state import State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
 
 def _match_started(state: State, event: pb.MatchStarted) -> None:
+    # A redacted ledger is folded before anybody could decide its events again: whatever costs memory is checked here.
+    if state.players or not 2 <= event.players <= MAX_SEATS:
+        raise ValueError("the match cannot start like this")
     state.players = event.players
     state.options = pb.Options()
     state.options.CopyFrom(event.options)

@@ -15,6 +15,7 @@ from sixledger.ledger.match import SEED_MISMATCH, Match, begin, fold
 from sixledger.ledger.records import Facts, Secret
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.verify import compare
+from sixledger.ledger.verify.quick import Quick, Untidy, quick_for
 from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
 from sixledger.v1 import engine_service_pb2, record_pb2, replay_service_pb2
 
@@ -38,6 +39,7 @@ class Rerun:
     complete: bool = True
     #: Records that could only be folded, not decided again.
     folded: list[int] = field(default_factory=list)
+    _quick: Quick | None = None
     _requests: set[tuple[int, int, bytes]] = field(default_factory=set)
     #: Commands and their public parts by their bytes: most are given again and again.
     _commands: dict[bytes, Any] = field(default_factory=dict)
@@ -50,7 +52,7 @@ class Rerun:
             match = begin(subject.records[0], subject.registry)
         except LedgerFault as fault:
             raise at(fault, 0) from None
-        return cls(subject, subject.seeds, match)
+        return cls(subject, subject.seeds, match, _quick=quick_for(match.game.schema))
 
     def run(self) -> None:
         """Decide every record again. Raises LedgerFault."""
@@ -66,6 +68,8 @@ class Rerun:
         if request in self._requests:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
         self._requests.add(request)
+        if self._replay_quickly(record, body):
+            return
         if body.command and (not self.complete or _command_is_sealed(record)):
             self._fold(record, None)
             return
@@ -76,6 +80,19 @@ class Rerun:
         self._compare(record, body, draft)
         draft.settle(record.hash)
         self.match = draft.after
+
+    def _replay_quickly(self, record: record_pb2.Record, body: record_pb2.Body) -> bool:
+        """True if the record is an ordinary command and exactly right; the match then stands after it."""
+        match = self.match
+        if self._quick is None or not self.complete or self.folded or not 0 < match.epoch <= self.seeds.known:
+            return False
+        try:
+            return self._quick.replay(match, body, record.body, self.subject.parts[body.seq], self.seeds)
+        except (Untidy, *CONFUSED):
+            # Whoever writes one such record can write many: from here on only the thorough way, which needs no repair.
+            self._quick = None
+            self.match = fold(list(self.subject.records[: body.seq]), self.subject.registry)
+            return False
 
     # -- deciding again --------------------------------------------------------------------------
 

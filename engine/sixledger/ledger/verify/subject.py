@@ -12,7 +12,7 @@ from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.file import LedgerFile
 from sixledger.ledger.heads import SignedHead, VerifierKey
 from sixledger.ledger.match import SEED_MISMATCH
-from sixledger.ledger.records import BAD_OPENING, check_shape, read_body
+from sixledger.ledger.records import BAD_OPENING, Parts, check_shape, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.v1 import record_pb2, replay_service_pb2
 
@@ -40,8 +40,9 @@ class Subject:
     trusted: Sequence[VerifierKey] = ()
     file: LedgerFile | None = None
     registry: Registry | None = None
-    #: Bodies of the records that the chain layer accepted.
+    #: Bodies and parts of the records that the chain layer accepted.
     bodies: list[record_pb2.Body] = field(default_factory=list)
+    parts: list[Parts] = field(default_factory=list)
     #: The heads that are signed and fit the records.
     good_heads: list[SignedHead] = field(default_factory=list)
     authenticated: bool = False
@@ -68,13 +69,14 @@ def check_chain(subject: Subject) -> None:
     for seq, record in enumerate(subject.records):
         try:
             body = read_body(record, strict=False)  # the rules layer compares its bytes
-            check_shape(record, body)
+            parts = Parts.of(record)
+            check_shape(parts, body)
             if subject.bodies and body.match_id != subject.match_id:
                 raise tampered("chain", "the record is of another match")
             if body.seq != seq:
                 raise tampered("chain", f"record {body.seq} stands where record {seq} should")
-            previous = hashing.record_hash(body.match_id, seq, previous, record.body, record.seals)
-            if record.hash != previous:
+            previous = hashing.chain_hash(body.match_id, seq, previous, record.body, parts.seals)
+            if parts.hash != previous:
                 raise tampered("chain", "the hash does not fit the record and the one before")
             if body.time_us < time_us:
                 raise tampered("clocks", "the record is older than the one before")
@@ -82,6 +84,7 @@ def check_chain(subject: Subject) -> None:
             raise at(fault, seq) from None
         time_us = body.time_us
         subject.bodies.append(body)
+        subject.parts.append(parts)
     if subject.opened is None:
         raise at(tampered("parse", "record 0 does not open a match"), 0)
 
@@ -151,18 +154,17 @@ def _misfit(subject: Subject, misfit: SignedHead) -> LedgerFault:
 
 def check_openings(subject: Subject) -> None:
     """Every opening fits its seal, and the openings are those of one viewer. Raises LedgerFault."""
-    for seq, (record, body) in enumerate(zip(subject.records, subject.bodies, strict=True)):
+    match_id = subject.match_id
+    for seq, parts in enumerate(subject.parts):
         last = -1
-        for opening in record.openings:
-            index = opening.seal
-            if not last < index < len(record.seals):
+        for index, salt, value in parts.openings:
+            if not last < index < len(parts.seals):
                 message = f"the opening of seal {index} is out of order, repeated, or has no seal"
                 raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
-            if len(opening.salt) != 32:
+            if len(salt) != 32:
                 raise at(LedgerFault(BAD_OPENING, "openings", f"the salt of seal {index} is not 32 bytes"), seq)
             last = index
-            value = hashing.commitment(body.match_id, seq, index, opening.salt, opening.value)
-            if value != record.seals[index].commitment:
+            if hashing.commitment(match_id, seq, index, salt, value) != parts.seals[index][2]:
                 message = f"the opening of seal {index} does not fit its commitment"
                 raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
     subject.revealed = viewers.revealed_epoch(subject.bodies)
@@ -178,11 +180,11 @@ def _check_viewer(subject: Subject) -> None:
             viewers.parse(name)
         except ValueError as error:
             raise tampered("parse", f"the header names no viewer: {error}") from error
-        for seq, record in enumerate(subject.records):
-            if not viewers.is_complete(record, name, subject.revealed):
+        for seq, parts in enumerate(subject.parts):
+            if not viewers.is_complete(parts, name, subject.revealed):
                 message = f"the open seals are not those that {name} may have open"
                 raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
-    weakest, seq = viewers.weakest(subject.records, seats, subject.revealed)
+    weakest, seq = viewers.weakest(subject.parts, seats, subject.revealed)
     if weakest is None:
         message = "no viewer has exactly these seals open: an opening is missing or should not be there"
         raise at(LedgerFault(BAD_OPENING, "openings", message), seq)

@@ -132,7 +132,9 @@ class Reader:
 
 
 def _row(values: Any) -> MatchRow:
-    return MatchRow(*values[:8], bool(values[8]), bool(values[9]), *values[10:])
+    values = list(values)
+    values[8:10] = map(bool, values[8:10])
+    return MatchRow(*values)
 
 
 def _marks(values: Sequence[object]) -> str:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from sixledger.client.credentials import Credentials
-from sixledger.client.errors import ContributionIgnored, ForgedAct, Tampered
+from sixledger.client.errors import ContributionIgnored, ForgedAct
 from sixledger.ledger import hashing, keys
 from sixledger.ledger.match import Match
 from sixledger.v1 import match_service_pb2, record_pb2
 
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
-SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
-#: Steps of a seat's own making: where such a step stands, that seat must be the cause of the record.
-_OF_SEAT = ("joined", "committed", "contributed", "resigned", "left", "ready")
-#: Steps that may follow another one in a record, in this order.
-_FOLLOWING = (["closed"], ["sealed"], ["closed", "sealed"])
 
 
 def act(
@@ -70,36 +65,6 @@ def due(match: Match, credentials: Credentials) -> keys.ActKind | None:
         if any(seat.contributes and not seat.commitment for seat in match.seats):
             return None
     return None if own.contribution else keys.ActKind.CONTRIBUTION
-
-
-def check_cause(body: record_pb2.Body) -> None:
-    """Whoever is named as the cause must be the one who can have done this. Raises ForgedAct or Tampered.
-
-    The fold checks the signature of the seat that the cause names; this makes sure that it is the right one.
-    """
-    steps: list[str] = [step.WhichOneof("step") or "" for step in body.lifecycle]
-    cause = body.cause
-    if body.seq == 0:
-        fits = cause.kind == TABLE and not body.command and steps[1:] in ([], ["closed", "sealed"])
-    elif body.command:
-        fits = cause.kind == SEAT and not steps
-    elif steps and steps[0] in _OF_SEAT:
-        fits = cause.kind == SEAT and _seat_of(body.lifecycle[0]) == cause.seat and _follows(steps)
-    else:
-        fits = cause.kind == TABLE and steps in (["aborted"], ["closed"], ["closed", "sealed"])
-    if not fits:
-        if any(step in _OF_SEAT for step in steps) or body.command:
-            raise ForgedAct("the named cause cannot have done this", seq=body.seq)
-        raise Tampered("the record does not say what happened", layer="rules", seq=body.seq)
-
-
-def _follows(steps: list[str]) -> bool:
-    return len(steps) == 1 or (steps[0] in ("joined", "left", "ready", "contributed") and steps[1:] in _FOLLOWING)
-
-
-def _seat_of(step: record_pb2.Lifecycle) -> int:
-    seat: int = getattr(step, step.WhichOneof("step") or "").seat
-    return seat
 
 
 def check_own_seat(match: Match, body: record_pb2.Body, credentials: Credentials) -> None:

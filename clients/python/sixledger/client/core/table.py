@@ -14,7 +14,7 @@ from sixledger.client.core.flow import Flow, Locked
 from sixledger.client.core.session import MATCHES, Session
 from sixledger.client.core.tracker import Recorded, Tracker
 from sixledger.client.credentials import Credentials
-from sixledger.client.errors import BadHead, BadSignature, ForgedAct, RewrittenHistory, StaleDecision, WrongPhase
+from sixledger.client.errors import BadHead, ForgedAct, RewrittenHistory, WrongPhase
 from sixledger.ledger.keys import ActKind
 from sixledger.ledger.records import read_body
 from sixledger.v1 import game_pb2, match_service_pb2, record_pb2, replay_service_pb2
@@ -149,15 +149,7 @@ class SeatTable(Table):
             self.tracker.sent(request_id, data)
             act = acts.act(self.credentials, ActKind.COMMAND, request_id, match.hash, data, answered)
         request = match_service_pb2.SubmitCommandRequest(act=act, decision=answered, command=data)
-        try:
-            reply = yield from self.session.call(MATCHES, "SubmitCommand", request)
-        except BadSignature as error:
-            # Signatures are checked before decisions, and one made for an earlier decision is out of date.
-            yield from self.refresh()
-            if self.tracker.match.decision == answered:
-                raise
-            message = f"the command answers decision {answered}, the open one is {self.tracker.match.decision}"
-            raise StaleDecision(message) from error
+        reply = yield from self.session.call(MATCHES, "SubmitCommand", request)
         return (yield from self.take_reply(act.request_id, reply.record, reply.late_openings, reply.head))
 
     def _until_started(self) -> Flow[None]:
