@@ -48,19 +48,15 @@ class _Channel:
     def __init__(self) -> None:
         self.number = 0
         self.message = b""
-        self.news: asyncio.Future[None] | None = None
-
-    def waiting(self) -> asyncio.Future[None]:
-        if self.news is None:
-            self.news = asyncio.get_running_loop().create_future()
-        return self.news
+        self.waiting: list[asyncio.Future[None]] = []
 
     async def say(self, request: bytes, context: Any) -> bytes:
         self.number += 1
         self.message = request
-        if self.news is not None:
-            self.news.set_result(None)
-            self.news = None
+        waiting, self.waiting = self.waiting, []
+        for future in waiting:
+            if not future.done():  # else its listener has left
+                future.set_result(None)
         return b""
 
     async def listen(self, request: bytes, context: Any) -> AsyncIterator[bytes]:
@@ -68,7 +64,9 @@ class _Channel:
         yield b""
         while True:
             if number == self.number:
-                await self.waiting()
+                future = asyncio.get_running_loop().create_future()
+                self.waiting.append(future)
+                await future
             number += 1
             yield self.message
 

@@ -58,17 +58,28 @@ def _order(match: Prepared, seat: int, command: bytes, tag: int) -> pb.PlayOrder
     return pb.PlayOrder(tag=tag, command=pb.SubmitCommandRequest(act=act, decision=match.decision, command=command))
 
 
-async def _moves(match: Prepared) -> AsyncIterator[tuple[int, bytes, list[pb.PlayedCommand]]]:
-    """The moves of one round; whoever iterates puts the answer to each into the list."""
-    for turn in range(_CARDS):
-        answer: list[pb.PlayedCommand] = []
-        for seat in range(_SEATS):
-            answer = []
-            yield seat, _SELECT[match.hands[seat][turn]], answer
-        match.decision += 1
-        if (chooser := _chooser(answer[0])) is not None:
-            yield chooser, random.choice(_TAKE), []
+class Game:
+    """A match that plays its first round."""
+
+    def __init__(self, match: Prepared) -> None:
+        self.match = match
+        #: The answer to the last move.
+        self.played = pb.PlayedCommand()
+        self._moves = self._round()
+
+    async def next(self) -> tuple[int, bytes] | None:
+        """The next seat and its command; None at the end of the round."""
+        return await anext(self._moves, None)
+
+    async def _round(self) -> AsyncIterator[tuple[int, bytes]]:
+        match = self.match
+        for turn in range(_CARDS):
+            for seat in range(_SEATS):
+                yield seat, _SELECT[match.hands[seat][turn]]
             match.decision += 1
+            if (chooser := _chooser(self.played)) is not None:
+                yield chooser, random.choice(_TAKE)
+                match.decision += 1
 
 
 def _chooser(played: pb.PlayedCommand) -> int | None:
@@ -93,34 +104,28 @@ class StreamLoad(Load):
         """Worker `number`: play `at_once` matches on a stream, a command of each in a message, until the deadline."""
         stream, clock = _Stream(self, number, _PLAY), time.perf_counter
         try:
-            games = [_moves(ready.popleft()) for _ in range(min(at_once, len(ready)))]
-            matches = len(games)
-            if matches < at_once:
+            if len(ready) < at_once:
                 return False
+            games = [Game(ready.popleft()) for _ in range(at_once)]
             while clock() < deadline:
-                moves = []
-                for at in range(matches):
-                    move = await anext(games[at], None)
-                    if move is None:
+                orders = []
+                for at, game in enumerate(games):
+                    if (move := await game.next()) is None:
                         if not ready:
                             return False
-                        games[at] = _moves(ready.popleft())
-                        move = await anext(games[at])
-                    moves.append(move)
-                request = pb.PlayRequest(
-                    orders=[
-                        _order(game.ag_frame.f_locals["match"], move[0], move[1], at)  # type: ignore[attr-defined]
-                        for at, (game, move) in enumerate(zip(games, moves, strict=True))
-                    ]
-                )
+                        games[at] = game = Game(ready.popleft())
+                        move = await game.next()
+                        assert move is not None
+                    orders.append(_order(game.match, *move, at))
+                request = pb.PlayRequest(orders=orders)
                 data = request.SerializeToString()
                 begun = clock()
                 await stream.write(data)
                 answered = 0
-                while answered < matches:
+                while answered < at_once:
                     reply = await stream.read()
                     for item in pb.PlayResponse.FromString(reply).items:
-                        moves[item.tag][2].append(_played(item))
+                        games[item.tag].played = _played(item)
                         waits.append(clock() - begun)
                         answered += 1
                 if len(self.sizes) < 1000:
@@ -168,7 +173,13 @@ def script() -> list[bytes]:
     """The requests of a session that starts a match of two seats and plays it to its end, a command each."""
     options = nimmt_pb2.Options(end_mode=nimmt_pb2.END_MODE_ROUNDS, rounds=4)
     start = engine.StartMatchRequest(
-        match_id=b"m" * 16, root_secret=b"s" * 32, game="nimmt", seats=2, request_id=b"o" * 16, time_us=1, immediate=True
+        match_id=b"m" * 16,
+        root_secret=b"s" * 32,
+        game="nimmt",
+        seats=2,
+        request_id=b"o" * 16,
+        time_us=1,
+        immediate=True,
     )
     start.options.nimmt.CopyFrom(options)
     author, match, _ = Author.open(

@@ -36,7 +36,7 @@ async def opened(
 ) -> AsyncIterator[tuple[ReplayApp, Pilot[int]]]:
     """The replay of a ledger on a terminal of some size."""
     app = ReplayApp(replay_of(folder, whole().file() if data is None else data))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         await pilot.pause()
         yield app, pilot
 
@@ -108,6 +108,8 @@ async def test_sealed_eyes_are_not_offered(tmp_path: Path) -> None:
         assert app.eyes == Eyes(1)
         await pilot.press("end", "2")
         assert app.eyes == Eyes(1)
+        await pilot.pause(0.1)
+        assert "seat 2: sealed up to here." in screen(app)
         await pilot.press("s")
         assert app.eyes == SPECTATOR
         await pilot.press("s")
@@ -156,6 +158,19 @@ async def test_help_is_on_screen(tmp_path: Path) -> None:
             assert words in screen(app)
         await pilot.press("x")
         assert not isinstance(app.screen, HelpScreen)
+
+
+async def test_what_lies_over_it_does_not_stop_it(tmp_path: Path) -> None:
+    """It plays on, and is drawn anew for another size, while the help is shown."""
+    async with opened(tmp_path) as (app, pilot):
+        await pilot.press("plus", "plus", "plus", "space", "question_mark")
+        before = app.seq
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause(0.4)
+        assert isinstance(app.screen, HelpScreen)
+        assert app.seq > before
+        await pilot.press("x", "space")
+        assert re.search(r"\d+  r\d t\d+ |start", screen(app))
 
 
 async def test_it_plays_by_itself(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_places_in_words() -> None:
     assert destination(course, 0, "r2") == destination(course, 0, "Round 2") == course.find(2)
     assert destination(course, 0, "r2 t4") == destination(course, 99, "t4") == course.find(2, 4)
     for wrong in ("", "x", "r", "999", "r9", "r2t11", "1 2 3 x", "t4"):
-        with pytest.raises(ValueError, match="no place|no record|does not reach"):
+        with pytest.raises(ValueError, match=r"no place|no record|does not reach"):
             destination(course, 0, wrong)
 
 

@@ -1,4 +1,4 @@
-"""Captures of `play` and `replay` as terminals of 80×24 and 120×40 show them: text to compare, SVG for the documentation.
+"""Captures of `play` and `replay` on terminals of 80×24 and 120×40: text to compare, pictures for the docs.
 
     python tests/support/captures.py            compare; exit status 1 and a list if anything differs
     python tests/support/captures.py --update   write text and pictures anew
@@ -87,6 +87,7 @@ def play(width: int, height: int) -> str:
         if (view.round, view.turn) >= (2, 4) and taken and view.phase == nimmt_pb2.PHASE_SELECTION:
             break
         command = mind(view, random)
+        assert isinstance(command, nimmt_pb2.TakeRow | nimmt_pb2.SelectCard)
         console.print(command.row + 1 if isinstance(command, nimmt_pb2.TakeRow) else command.card)  # what was typed
         table.submit(command)
     printed = console.file.getvalue().splitlines()[-height:]  # type: ignore[attr-defined]  # it is the StringIO above

@@ -17,6 +17,7 @@ from sixledger.service.store import (
     ApiKeyRow,
     AppendResult,
     Cursor,
+    Due,
     Entry,
     MatchRow,
     MemoryStore,
@@ -112,6 +113,9 @@ class StoreAround(Store):
 
     async def matches_with_bots(self, statuses: Collection[int]) -> Sequence[bytes]:
         return await self.inner.matches_with_bots(statuses)
+
+    async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
+        return await self.inner.deadlines(after=after, limit=limit)
 
     def token_floor(self, match_id: bytes, seat: int) -> int:
         return self.inner.token_floor(match_id, seat)

@@ -19,7 +19,9 @@ def whole() -> Table:
 @cache
 def running() -> Table:
     """A match of two rounds in the middle of the second."""
-    return Table(3, rounds(2), COMMIT_REVEAL, signing=frozenset({0}), contributing=frozenset({0, 1}), name="runs").play(52)
+    return Table(3, rounds(2), COMMIT_REVEAL, signing=frozenset({0}), contributing=frozenset({0, 1}), name="runs").play(
+        52
+    )
 
 
 def replay_of(folder: Path, data: bytes) -> Replay:

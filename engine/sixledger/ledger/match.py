@@ -15,13 +15,17 @@ from sixledger.engine.errors import EngineError
 from sixledger.engine.game import Decision, Game, Setup
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
+from sixledger.ledger import clocks as clocks_
 from sixledger.ledger import hashing, keys
+from sixledger.ledger.clocks import Clocks
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.records import Facts, Parts, check_shape, read, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
-from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
+from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2, replay_service_pb2
 
 SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
+ILLEGAL_COMMAND = replay_service_pb2.VERDICT_ILLEGAL_COMMAND
+RULES_DIVERGENCE = replay_service_pb2.VERDICT_RULES_DIVERGENCE
 
 
 _NO_DECISION = Decision(0, ())
@@ -90,6 +94,9 @@ class Match:
     decision_seq: int = 0
     #: Hashes of the records from `decision_seq` to the last: what an act may have observed.
     recent: list[bytes] = field(default_factory=list)
+    paused: bool = False
+    #: How the clocks stand; None if record 0 has no time limits.
+    clocks: Clocks | None = None
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -124,6 +131,15 @@ class Match:
         """The highest revealed epoch."""
         return self.seeds.known
 
+    @property
+    def first_deadline_us(self) -> int:
+        """The first deadline to pass, `clocks.NEVER` if there is none. Nothing but its timer comes later."""
+        return self.clocks.first_us if self.clocks is not None else clocks_.NEVER
+
+    def timers(self) -> list[engine_service_pb2.Timer]:
+        """The armed timers, the first to fire first. They follow from the records alone."""
+        return clocks_.timers(self)
+
     def copy(self) -> Match:
         """An independent copy, except for the seed chain, and the seats once nothing about them can change."""
         return Match(
@@ -145,6 +161,8 @@ class Match:
             self.open_decision,
             self.decision_seq,
             self.recent.copy(),
+            self.paused,
+            self.clocks.copy() if self.clocks is not None else None,
         )
 
     # -- changing --------------------------------------------------------------------------------
@@ -188,13 +206,29 @@ class Match:
                 raise LedgerFault(SEED_MISMATCH, "seeds", "the entropy does not follow from the contributions")
             self.entropy = step.sealed.entropy
             self.state = self.game.blank()
-        elif kind == "resigned":
+        else:
+            self._take_late_step(kind, step)
+
+    def _take_late_step(self, kind: str | None, step: record_pb2.Lifecycle) -> None:
+        """Apply a step that stops, resumes or ends the match."""
+        _expect(not self.over, "the match is over")
+        running = self.state is not None
+        if kind == "resigned":
             self._seat(step.resigned.seat)
-            _expect(self.state is not None and not self.over, "nobody can resign")
+            _expect(running, "nobody can resign")
             self.over = True
         elif kind == "aborted":
-            _expect(not self.over, "the match is over")
             self.over = self.aborted = True
+        elif kind == "paused":
+            _expect(running and not self.paused, "the match cannot be paused")
+            self.paused = True
+        elif kind == "resumed":
+            _expect(self.paused, "the match cannot be resumed")
+            self.paused = False
+        elif kind == "forfeited":
+            self._seat(step.forfeited.seat)
+            _expect(running, "nobody can forfeit")
+            self.over = True
         else:
             raise tampered("rules", "a step of the match's life that cannot follow here")
 
@@ -238,8 +272,11 @@ class Match:
         given = [seat.contribution or None for seat in self.seats]
         return hashing.entropy(self.match_id, self.seeds.commitment, given)
 
-    def finish_record(self, record_hash: bytes, time_us: int, decision_before: int) -> None:
-        """Move on to the record just applied. `decision_before` is the decision before it."""
+    def finish_record(self, record_hash: bytes, time_us: int, decision_before: int, actor: int | None = None) -> None:
+        """Move on to the record just applied.
+
+        `decision_before` is the decision before it, `actor` the seat whose command it holds.
+        """
         self.seq += 1
         self.hash = record_hash
         self.time_us = time_us
@@ -253,6 +290,8 @@ class Match:
         self.recent.append(record_hash)
         if self.state is not None and not self.over and not decision.seats:
             self.over = True
+        if self.clocks is not None:
+            self.clocks.move(self, actor)
 
     def apply(self, record: record_pb2.Record, *, check_signatures: bool = True) -> Facts:
         """Apply the next record with whatever openings it has. Raises LedgerFault.
@@ -264,6 +303,7 @@ class Match:
         if check_signatures:
             self.check_signature(facts)
         check_cause(body)
+        self.check_time(facts)
         decision, epoch = self.decision, self.epoch
         if facts.owners and facts.owners[0] == -1:
             _check_seal(record.seals[0], 1 << body.cause.seat, epoch)
@@ -279,8 +319,42 @@ class Match:
             self._evolve(event)
         self.learn(body)
         self._check_reveals()
-        self.finish_record(record.hash, body.time_us, decision)
+        self.finish_record(record.hash, body.time_us, decision, body.cause.seat if body.command else None)
         return facts
+
+    def check_time(self, facts: Facts) -> None:
+        """A timer's record is that of the first armed timer; any other comes before every deadline.
+
+        Raises LedgerFault.
+        """
+        body, cause = facts.body, facts.body.cause
+        if cause.kind != record_pb2.CAUSE_KIND_TIMER:
+            if body.time_us > self.first_deadline_us:
+                raise late(self, body)
+            if body.command and self.paused:
+                raise LedgerFault(ILLEGAL_COMMAND, "rules", "a command while the match is paused")
+            return
+        armed = self.timers()
+        check_timer(armed[0] if armed else None, body)
+        step = clocks_.consequence(self, armed[0])
+        if list(body.lifecycle) != ([step] if step is not None else []):
+            raise LedgerFault(RULES_DIVERGENCE, "clocks", "the timer has another consequence than the record says")
+        if facts.command is not None:
+            if cause.decision != self.decision:
+                raise LedgerFault(RULES_DIVERGENCE, "clocks", "the command of the timer answers no open decision")
+            self._check_first_legal(facts)
+
+    def _check_first_legal(self, facts: Facts) -> None:
+        """A command played for a seat is its first legal one, as far as that can be told here."""
+        if facts.command_bytes is None:
+            return
+        try:
+            legal = self.game.legal(self.state, facts.body.cause.seat)
+        except ValueError:
+            return  # the hand of the seat is sealed
+        if not legal or facts.command != legal[0]:
+            message = "the timer played another command than the first legal one of the seat"
+            raise LedgerFault(RULES_DIVERGENCE, "rules", message)
 
     def _check_reveals(self) -> None:
         """An epoch is revealed by the record that ends it, and not before."""
@@ -346,6 +420,24 @@ def _check_seal(seal: record_pb2.Seal, expected_audience: int, epoch: int) -> No
         raise tampered("openings", "a seal is for other seats or another epoch than the rules say")
 
 
+def late(match: Match, body: record_pb2.Body) -> LedgerFault:
+    """The fault of a record that comes later than the first deadline, and is not the record of its timer."""
+    timer = match.timers()[0]
+    name = record_pb2.TimerKind.Name(timer.kind).removeprefix("TIMER_KIND_")
+    message = f"the record is later than the deadline {timer.deadline_us} of the timer {name}, which did not fire"
+    if timer.HasField("seat"):
+        message = f"{message} for seat {timer.seat}"
+    fault = LedgerFault(ILLEGAL_COMMAND, "clocks", message)
+    fault.differences = [("time_us", str(body.time_us), f"at most {timer.deadline_us}")]
+    return fault
+
+
+def check_timer(timer: engine_service_pb2.Timer | None, body: record_pb2.Body) -> None:
+    """A record that a timer is said to cause is that of `timer`, the first armed one. Raises LedgerFault."""
+    if found := clocks_.timer_fault(timer, body.cause, body.time_us):
+        raise LedgerFault(ILLEGAL_COMMAND, "clocks", f"the timer cannot have caused the record: {found[0]} {found[1]}")
+
+
 def _expect(condition: bool, message: str) -> None:
     if not condition:
         raise tampered("rules", f"a step of the match's life that cannot follow here: {message}")
@@ -364,6 +456,10 @@ _FOLLOWING: dict[str, tuple[list[str], ...]] = {
 }
 
 
+#: Steps that the owner of the table causes alone.
+_OF_OWNER = frozenset({"aborted", "paused", "resumed"})
+
+
 def check_cause(body: record_pb2.Body) -> None:
     """A record is caused by whoever can have done what it says. Raises LedgerFault.
 
@@ -371,7 +467,13 @@ def check_cause(body: record_pb2.Body) -> None:
     """
     cause = body.cause
     first, *rest = [step.WhichOneof("step") or "" for step in body.lifecycle] or [""]
-    if body.command:
+    if cause.kind == record_pb2.CAUSE_KIND_TIMER:
+        # What exactly the timer may do follows from the match: see `Match.check_time`.
+        unsigned = not (cause.observed_head or cause.key_id or cause.signature)
+        fits = unsigned and (bool(body.command) != bool(first)) and not rest
+    elif cause.HasField("timer") or cause.HasField("armed_seq"):
+        fits = False
+    elif body.command:
         fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and not first
     elif first in _FOLLOWING:
         seat = getattr(body.lifecycle[0], first).seat
@@ -381,7 +483,9 @@ def check_cause(body: record_pb2.Body) -> None:
     elif first == "closed":
         fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and rest in ([], ["sealed"])
     else:
-        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and first == "aborted" and not rest
+        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and first in _OF_OWNER and not rest
+        if first == "aborted":
+            fits = fits and body.lifecycle[0].aborted == record_pb2.Aborted()
     if not fits:
         message = "the named cause cannot have done what the record says"
         raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", message)
@@ -478,8 +582,17 @@ def begin_opened(match_id: bytes, opened: record_pb2.MatchOpened, registry: Regi
         raise tampered("rules", "record 0 names no mode of contributing")
     if opened.HasField("ready_seats") and not 1 <= opened.ready_seats <= opened.seats:
         raise tampered("rules", "record 0 asks for readiness from a number of seats that the match does not have")
+    clock = opened.clock if opened.HasField("clock") else None
+    policy = opened.timeout_policy
+    fault = clocks_.clock_fault(opened.clock, policy)
+    stated = clocks_.settled(clock, policy) == (clock, policy) and opened.HasField("timeout_policy") == bool(policy)
+    if fault or not stated:
+        why = " ".join(fault) if fault else "they are not stated in full"
+        raise tampered("clocks", f"the time limits of record 0 are not allowed: {why}")
     seats = [Seat() for _ in range(opened.seats)]
-    return Match(match_id, game, setup, opened, seats, SeedChain(match_id, opened.commitment))
+    match = Match(match_id, game, setup, opened, seats, SeedChain(match_id, opened.commitment))
+    match.clocks = Clocks() if clock is not None else None
+    return match
 
 
 def fold(records: list[record_pb2.Record], registry: Registry | None = None) -> Match:

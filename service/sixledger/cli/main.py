@@ -24,7 +24,19 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "play",
         "sixledger.cli.play:play",
         "Play a game against bots, here or on a server.",
-        ("play nimmt", "play nimmt --bots 5 --option limit=30", "play nimmt --preset amigo --server localhost:7655"),
+        (
+            "play nimmt",
+            "play nimmt --bots 5 --option limit=30",
+            "play nimmt --preset amigo --server localhost:7655",
+            "play nimmt --server localhost:7655 --join",
+            "play nimmt --server localhost:7655 --table 3f0c… --invitation sixl_…",
+        ),
+    ),
+    (
+        "tables",
+        "sixledger.cli.tables:tables",
+        "List the open tables of a server.",
+        ("tables", "tables --server localhost:7655 --game nimmt", "tables --mine --json"),
     ),
     (
         "bot",
@@ -99,6 +111,12 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "games",
         "sixledger.cli.games:app",
         "List the games; show rules and options of one.",
+        (),
+    ),
+    (
+        "admin",
+        "sixledger.cli.admin:app",
+        "Manage a server: its API keys.",
         (),
     ),
     (

@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 from rich.console import Console
 from rich.text import Text
-from sixledger.cli.failures import INVALID, OK
+from sixledger.cli.failures import INVALID, OK, unusable
 from sixledger.cli.options import OptionList, PresetName, build, find_game
 from sixledger.cli.paths import OUT_FOLDER
 from sixledger.cli.render.report import headline
@@ -30,18 +30,33 @@ def play(
     tls: Annotated[
         str | None, Parameter(help="Encrypt: `system` trusts the system's authorities, else a PEM file of them.")
     ] = None,
+    table: Annotated[
+        str | None, Parameter(help="With --server: join this table of others; its id, or enough of its beginning.")
+    ] = None,
+    join: Annotated[bool, Parameter(negative="", help="With --server: join the newest open table.")] = False,
+    invitation: Annotated[str, Parameter(help="What lets you join a private table.")] = "",
     name: Annotated[str, Parameter(help="Your name at the table.")] = "You",
     seed: Seed = None,
     preset: PresetName = None,
     option: OptionList = None,
     folder: Annotated[Path, Parameter("--out", help="Where the ledger is saved.")] = OUT_FOLDER,
 ) -> int:
-    """Play a game against bots, here or on a server.
+    """Play a game against bots, here or on a server; or against others at a table of a server.
 
     At the table `?` shows what can be typed, `q` leaves. The ledger of the match is saved and verified at the
     end.
     """
     rules = find_game(game)
+    if table is not None or join:
+        if server is None:
+            raise unusable("--table and --join need --server")
+        from sixledger.cli.server_table import join_on_server
+
+        console = out()
+        path, report = join_on_server(
+            server, tls, rules, table, name, invitation=invitation, folder=folder, console=console
+        )
+        return tell_saved(console, path, report)
     check_players(rules, bots + 1)
     setup = build(rules, bots + 1, preset, option)
     mind = policy(rules.id, bot)
@@ -55,9 +70,9 @@ def play(
         from sixledger.cli.local_table import LocalTable
         from sixledger.cli.saving import save_local
 
-        table = LocalTable(rules, setup, names, dict.fromkeys(range(1, bots + 1), mind), seed=seed)
-        Talk(table, console).play()
-        path, report = save_local(table.records, table.match_id, table.time_us, folder)
+        local = LocalTable(rules, setup, names, dict.fromkeys(range(1, bots + 1), mind), seed=seed)
+        Talk(local, console).play()
+        path, report = save_local(local.records, local.match_id, local.time_us, folder)
     return tell_saved(console, path, report)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,13 +34,17 @@ _FIRST_PATIENCE, _PATIENCE = 2.0, 60.0
 
 @contextmanager
 def connected(server: str, tls: str | None = None, *, trust: TrustStore | None = None) -> Iterator[Client]:
-    """A client of the server, whose key is pinned at first contact. Every error in the block becomes a Failure."""
+    """A client of the server, whose key is pinned at first contact. Every error in the block becomes a Failure.
+
+    An API key in SIXLEDGER_API_KEY goes with every call.
+    """
     channel = _channel(tls)
     trust = trust if trust is not None else trust_store(writing=True)
     try:
         with Client(server, tls=channel, trust=trust, settings=Settings(patience=_FIRST_PATIENCE)) as first:
             first.catalog.origin()
-        with Client(server, tls=channel, trust=trust, settings=Settings(patience=_PATIENCE)) as client:
+        settings, key = Settings(patience=_PATIENCE), os.environ.get("SIXLEDGER_API_KEY", "")
+        with Client(server, tls=channel, trust=trust, settings=settings, api_key=key) as client:
             yield client
     except ClientError as error:
         raise failure(error, server) from error

@@ -9,8 +9,8 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.text import Text
 from sixledger.cli.bot_threads import BotThreads
-from sixledger.cli.failures import Failure
-from sixledger.cli.remote import connected
+from sixledger.cli.failures import Failure, unusable
+from sixledger.cli.remote import connected, find_match, names_of
 from sixledger.cli.table_talk import Talk
 from sixledger.client import Client, SeatedMatch
 from sixledger.client.errors import Closed, IllegalCommand, Malformed
@@ -88,6 +88,50 @@ def play_on_server(
         seated = client.matches.join(match_id, PERSON, display_name=names[PERSON], save_to=pass_file)
         with seated:
             _play(client, match_id, ServerTable(game, seated, names), seated, mind, seed, console)
+            path = seated.export(stem.with_suffix(".ledger.jsonl"))
+            return path, verify(path, trusted=[client.catalog.origin()])
+
+
+def join_on_server(
+    server: str,
+    tls: str | None,
+    game: Game[Any],
+    table: str | None,
+    name: str,
+    *,
+    invitation: str,
+    folder: Path,
+    console: Console,
+) -> tuple[Path, replay_service_pb2.VerifyReport]:
+    """Sit down at a table of others, by default the newest open one of the game, and play; as `play_on_server`."""
+    with connected(server, tls) as client:
+        if table is not None:
+            match_id = find_match(client, table)
+        else:
+            found = client.lobby.tables(game=game.id, limit=1)
+            if not found:
+                raise Failure(f"no table of {game.id} with a free seat on {server}; open one: leave --join out")
+            match_id = found[0].match_id
+        info = client.matches.get(match_id).match
+        if info.opened.ruleset.id != game.id:
+            raise unusable(f"the table {match_id.hex()} plays {info.opened.ruleset.id}, not {game.id}")
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = folder / match_id.hex()[:12]
+        seated = client.matches.join(
+            match_id,
+            display_name=name,
+            save_to=stem.with_suffix(".credentials.json"),
+            invitation=invitation,
+        )
+        with seated:
+            place = f"match {match_id.hex()} on {server}, seat {seated.seat}: waiting for the others"
+            console.print(Text(place, "faint"), soft_wrap=True)
+            if info.opened.ready_seats:
+                seated.ready()
+            seated.turn()
+            if seated.match.state is None:
+                raise Failure("the table was aborted before the game began")
+            Talk(ServerTable(game, seated, names_of(client, match_id)), console).play()
             path = seated.export(stem.with_suffix(".ledger.jsonl"))
             return path, verify(path, trusted=[client.catalog.origin()])
 

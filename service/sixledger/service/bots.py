@@ -134,7 +134,7 @@ class BotRunner:
         """Let the bots that may act do so; False if none may."""
         match = hosted.match
         due = [seat for seat in match.to_act if match.seats[seat].hosted]
-        if not due:
+        if not due or match.paused:
             return False
         names = await self._host.store.bots(match.match_id)
         for seat in due:
@@ -185,5 +185,3 @@ class BotRunner:
 def _is_over(error: Exception) -> bool:
     """True if the match ended in the meantime."""
     return isinstance(error, ServiceError) and error.reason == error_pb2.REASON_WRONG_PHASE
-
-

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from sixledger.engine.errors import EngineError, IllegalCommand, MalformedCommand
 from sixledger.engine.registry import Registry, installed
@@ -19,10 +19,13 @@ from sixledger.ledger.match import Match, begin
 from sixledger.service.checkpoint import from_checkpoint, to_checkpoint
 from sixledger.service.engine_session import EngineSession
 from sixledger.service.errors import ServiceError, illegal, malformed, translate
+from sixledger.service.failures import CallLog
 from sixledger.service.hub import Hub
-from sixledger.service.logs import Log
 from sixledger.v1 import engine_service_pb2 as pb
 from sixledger.v1 import error_pb2, game_pb2, record_pb2
+
+if TYPE_CHECKING:
+    from sixledger.service.metrics import Metrics
 
 T = TypeVar("T")
 
@@ -33,16 +36,18 @@ _INLINE_RECORDS = 50
 class EngineServicer:
     """The calls of EngineService, by their names."""
 
-    def __init__(self, registry: Registry | None = None, hub: Hub | None = None) -> None:
+    def __init__(
+        self, registry: Registry | None = None, hub: Hub | None = None, metrics: Metrics | None = None
+    ) -> None:
         """Serve the games of `registry`, by default of this installation. Sessions end when `hub` closes."""
         self._registry = registry or installed()
         self._hub = hub or Hub()
-        self._log = Log("session")
+        self._log = CallLog("session", metrics)
 
     async def StartMatch(self, request: pb.StartMatchRequest) -> pb.StartMatchResponse:  # noqa: N802 - RPC names
         """Open a match: make record 0."""
         _, match, record = self.open(request)
-        return pb.StartMatchResponse(record=record, checkpoint=to_checkpoint(match))
+        return pb.StartMatchResponse(record=record, checkpoint=to_checkpoint(match), timers=match.timers())
 
     def SessionEncoded(self, requests: AsyncIterator[pb.SessionRequest]) -> AsyncGenerator[bytes, None]:  # noqa: N802
         """Keep one match for the length of the stream: serialised SessionResponses."""
@@ -64,7 +69,7 @@ class EngineServicer:
         def work() -> pb.ApplyActionResponse:
             author, match = self._load(request.state, request.root_secret)
             after, record = self.apply(author, match, request.action)
-            return pb.ApplyActionResponse(record=record, checkpoint=to_checkpoint(after))
+            return pb.ApplyActionResponse(record=record, checkpoint=to_checkpoint(after), timers=after.timers())
 
         return await self._run(request.state, work)
 
@@ -98,6 +103,8 @@ class EngineServicer:
                 mode=request.mode,
                 immediate=request.immediate,
                 ready_seats=request.ready_seats,
+                clock=request.clock if request.HasField("clock") else None,
+                timeout_policy=request.timeout_policy,
             )
         except (EngineError, Malformed, Refused) as error:
             raise _translated(error, "options" if isinstance(error, Malformed) else "") from error

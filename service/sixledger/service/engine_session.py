@@ -12,9 +12,8 @@ from sixledger.ledger.match import Match
 from sixledger.service import wire
 from sixledger.service.checkpoint import to_checkpoint
 from sixledger.service.errors import ServiceError, malformed, unavailable
-from sixledger.service.failures import failure, report
+from sixledger.service.failures import CallLog, failure, report
 from sixledger.service.hub import NO_MATCH, Hub, Waiter
-from sixledger.service.logs import Log
 from sixledger.v1 import engine_service_pb2 as pb
 from sixledger.v1 import error_pb2, record_pb2
 
@@ -67,7 +66,7 @@ class _Stop(Waiter):
 class EngineSession:
     """The match of one stream. `run` it once."""
 
-    def __init__(self, engines: Engines, hub: Hub, log: Log) -> None:
+    def __init__(self, engines: Engines, hub: Hub, log: CallLog) -> None:
         """`engines` make the records; the session ends when `hub` closes."""
         self._engines = engines
         self._hub = hub
@@ -109,15 +108,17 @@ class EngineSession:
                     self._match, record = self._engines.apply(author, match, step.action)
                     # By far the most frequent: put together without copying the record.
                     result = wire.field(pb.SessionResult.RECORD_FIELD_NUMBER, record.SerializeToString())
+                    if self._match.clocks is not None:
+                        result += pb.SessionResult(timers=self._match.timers()).SerializeToString()
                 else:
                     result = (await self._other(step)).SerializeToString()
+                if step.with_checkpoint:
+                    checkpoint = to_checkpoint(self._held()[1]).SerializeToString()
+                    result += wire.field(pb.SessionResult.CHECKPOINT_FIELD_NUMBER, checkpoint)
             except Exception as error:
                 failed = failure(report(self._log, _METHOD, error, started))
                 results.append(pb.SessionResult(failure=failed).SerializeToString())
                 break
-            if step.with_checkpoint and self._match is not None:
-                checkpoint = to_checkpoint(self._match).SerializeToString()
-                result += wire.field(pb.SessionResult.CHECKPOINT_FIELD_NUMBER, checkpoint)
             results.append(result)
             if not len(results) % _TURN:
                 await asyncio.sleep(0)
@@ -134,11 +135,15 @@ class EngineSession:
         elif kind == "start":
             self._author, self._match, record = self._engines.open(step.start)
             result.record.CopyFrom(record)
+            result.timers.extend(self._match.timers())
         elif kind == "load":
             self._author, self._match = await self._engines.load(step.load.state, step.load.root_secret)
             result.loaded.seq = self._match.seq
+            result.timers.extend(self._match.timers())
         elif kind == "ping":
             result.pong.SetInParent()
+            if self._match is not None:
+                result.timers.extend(self._match.timers())
         else:
             raise malformed("step", "is empty, or of a later release")
         return result

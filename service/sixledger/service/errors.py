@@ -18,9 +18,11 @@ from sixledger.ledger.faults import (
     BadSignature,
     LedgerFault,
     MalformedAct,
+    Paused,
     Refused,
     SeatTaken,
     StaleDecision,
+    TimerDue,
     WrongPhase,
 )
 from sixledger.service.store import StoreError
@@ -214,6 +216,8 @@ def _option_field(option: str) -> str:
 
 _REFUSALS: dict[type[Refused], Reason.ValueType] = {
     WrongPhase: error_pb2.REASON_WRONG_PHASE,
+    Paused: error_pb2.REASON_PAUSED,
+    TimerDue: error_pb2.REASON_TIMER_DUE,
     SeatTaken: error_pb2.REASON_SEAT_TAKEN,
     BadSignature: error_pb2.REASON_BAD_SIGNATURE,
 }

@@ -8,12 +8,15 @@ from __future__ import annotations
 import math
 import secrets
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sixledger.service.errors import ServiceError, translate
 from sixledger.service.logs import Log, places
 from sixledger.service.store import StoreError
 from sixledger.v1 import error_pb2
+
+if TYPE_CHECKING:
+    from sixledger.service.metrics import Metrics
 
 #: What a caller should wait at least before it tries a retryable call again.
 RETRY_AFTER_MS = 100
@@ -22,9 +25,20 @@ _OPERATORS_BUSINESS = frozenset({"INTERNAL", "DATA_LOSS"})
 _MAX_MESSAGE, _MAX_DESCRIPTION, _MAX_VIOLATIONS = 1_000, 500, 10
 
 
-def report(log: Log, method: str, error: Exception, started: float) -> ServiceError:
+class CallLog(Log):
+    """Where failures of calls are logged, and counted if there are metrics."""
+
+    def __init__(self, name: str, metrics: Metrics | None = None) -> None:
+        """Log under `name`."""
+        super().__init__(name)
+        self.metrics = metrics
+
+
+def report(log: CallLog, method: str, error: Exception, started: float) -> ServiceError:
     """The ServiceError of an exception in a call of `method`, logged. `started` is by time.perf_counter."""
     found = translate(error) or _defect()
+    if log.metrics is not None:
+        log.metrics.rejected(found.reason)
     fields: dict[str, Any] = {
         "method": method,
         "reason": found.contract.name,

@@ -13,12 +13,13 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import DecodeError
 from sixledger.engine.errors import EngineError, IllegalCommand, MalformedCommand
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
+from sixledger.ledger import clocks
 from sixledger.ledger.author import Author
 from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused
 from sixledger.ledger.heads import HeadSigner
@@ -48,10 +49,17 @@ from sixledger.service.store import Appended, Entry, MatchRow, RequestTaken, Sto
 from sixledger.service.tokens import LOCKED
 from sixledger.v1 import engine_service_pb2, error_pb2, game_pb2, match_service_pb2, record_pb2
 
+if TYPE_CHECKING:
+    from sixledger.service.metrics import Metrics
+    from sixledger.service.tracing import Tracing
+
 #: Records read from the store at a time.
 PAGE = 200
 #: How often a lost race is run again before the caller is asked to come back.
 ATTEMPTS = 16
+
+Q = TypeVar("Q")
+R = TypeVar("R")
 
 _TABLE = record_pb2.CAUSE_KIND_TABLE
 
@@ -87,20 +95,30 @@ class MatchHost:
         cached_matches: int = 1024,
         registry: Registry | None = None,
         token_lifetime_s: int = 90 * 24 * 3600,
+        metrics: Metrics | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
         """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` (for tests) 32 random bytes for a match.
 
-        No token that was made until now is valid for longer than `token_lifetime_s` seconds.
+        No token that was made until now is valid for longer than `token_lifetime_s` seconds. `metrics` and `tracing`
+        are told what happens.
         """
         self.store = store
         self.signer = signer
         self.clock = clock
         self.hub = Hub()
         self.registry = registry or installed()
+        #: Told of the first deadline of a match whenever it changes here.
+        self.on_deadline: Callable[[int], None] | None = None
         self._token_lifetime_us = token_lifetime_s * 1_000_000
         self._root_secret = root_secret or partial(secrets.token_bytes, 32)
         self._cache = MatchCache(cached_matches, self.hub.watched)
+        #: Told what happens, if somebody wants to know.
+        self.metrics = metrics
+        self._tracing = tracing
         self._log = Log("host")
+        if metrics is not None:
+            metrics.look_at(self._cache, lambda: self.hub.watchers)
 
     # -- finding matches -------------------------------------------------------------------------
 
@@ -195,6 +213,8 @@ class MatchHost:
                 time_us=self.clock(),
                 mode=request.mode,
                 ready_seats=request.ready_seats,
+                clock=request.clock if request.HasField("clock") else None,
+                timeout_policy=request.timeout_policy,
             )
         except (EngineError, Malformed, Refused) as error:
             raise _translated(error, "options" if isinstance(error, Malformed) else "") from error
@@ -210,6 +230,7 @@ class MatchHost:
             request.private,
             request.no_spectators,
             rematch_of,
+            _kept(match.first_deadline_us),
         )
         first = Entry(match_id, 0, record.SerializeToString(), _TABLE, 0, create_request_id(secret))
         if not await self.store.create(row, first):
@@ -219,6 +240,9 @@ class MatchHost:
             return found
         hosted = Hosted(row, author, match, record)
         self._cache.put(hosted)
+        self._expect(match)
+        if self.metrics is not None:
+            self.metrics.changed(match.status)
         self._log.info("match_created", match=match_id.hex(), game=game.id, seats=len(match.seats))
         return Posted(hosted, 0, record, match.time_us)
 
@@ -257,7 +281,10 @@ class MatchHost:
         hosted = await self.hosted(match_id)
         async with hosted.lock:
             for _ in range(ATTEMPTS):
+                begun = time.perf_counter()
                 try:
+                    if action.time_us > hosted.match.first_deadline_us:
+                        await self._fire_before(hosted, action)
                     after, record = hosted.author.act(hosted.match, action)
                 except (EngineError, Refused) as error:
                     # The request id goes before everything else that may be wrong, and what was decided
@@ -267,18 +294,64 @@ class MatchHost:
                     if await self._catch_up(hosted):
                         continue
                     raise self._refusal(hosted, action, error) from error
+                decided = time.perf_counter()
                 result = await self._append(hosted, action, after, record, display_name, bot)
                 if isinstance(result, Appended):
-                    status = hosted.match.status
-                    hosted.advance(after, record)
-                    self.hub.hint(match_id)
-                    if after.status != status:
-                        self._log_status(after)
+                    self._measure(begun, decided)
+                    self._advance(hosted, after, record)
                     return Posted(hosted, after.seq, record, after.time_us)
                 if isinstance(result, RequestTaken):
                     return await self._repetition(hosted, action, result.seq)
+                if self.metrics is not None:
+                    self.metrics.conflict()
                 await self._catch_up(hosted)
         raise unavailable("others acted in this match all the time; try again")
+
+    def _advance(self, hosted: Hosted, after: Match, record: record_pb2.Record) -> None:
+        before = hosted.match
+        hosted.advance(after, record)
+        self.hub.hint(after.match_id)
+        if after.status != before.status:
+            self._log_status(after)
+        if after.first_deadline_us != before.first_deadline_us:
+            self._expect(after)
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def _expect(self, match: Match) -> None:
+        if self.on_deadline is not None and match.first_deadline_us != clocks.NEVER:
+            self.on_deadline(match.first_deadline_us)
+
+    async def fire_due(self, match_id: bytes) -> int:
+        """Fire the timers of a match whose deadline has passed; how many records that made."""
+        hosted = await self.hosted(match_id)
+        async with hosted.lock:
+            await self._catch_up(hosted)
+            return len(await self._fire(hosted, self.clock()))
+
+    async def _fire(self, hosted: Hosted, now_us: int) -> list[engine_service_pb2.Timer]:
+        """Fire what is due at `now_us`; the lock is held. At the deadline itself a command is still in time."""
+        fired: list[engine_service_pb2.Timer] = []
+        attempts = 0
+        while now_us > hosted.match.first_deadline_us and attempts < ATTEMPTS:
+            timer = hosted.match.timers()[0]
+            action = clocks.fire(timer, now_us)
+            after, record = hosted.author.act(hosted.match, action)
+            if isinstance(await self._append(hosted, action, after, record, None, None), Appended):
+                self._advance(hosted, after, record)
+                fired.append(timer)
+            else:  # another replica was faster
+                attempts += 1
+                await self._catch_up(hosted)
+        return fired
+
+    async def _fire_before(self, hosted: Hosted, action: engine_service_pb2.Action) -> None:
+        """Fire what is due before an act; the lock is held. Raises IllegalCommand if the act has come too late."""
+        fired = await self._fire(hosted, action.time_us)
+        seat = action.cause.seat
+        own = next((timer for timer in fired if timer.kind == clocks.TURN and timer.seat == seat), None)
+        if own is not None and action.WhichOneof("action") == "command":
+            raise IllegalCommand("too_late", f"the time of seat {seat} ended at {own.deadline_us}")
 
     async def _append(
         self,
@@ -313,6 +386,7 @@ class MatchHost:
             seats,
             bot,
             floor,
+            _kept(after.first_deadline_us) if after.first_deadline_us != before.first_deadline_us else None,
         )
         try:
             return await self.store.append(entry)
@@ -397,9 +471,27 @@ class MatchHost:
             return hosted.head(self.signer)
         return self.signer.sign(hosted.match.match_id, posted.seq + 1, posted.record.hash, posted.time_us)
 
+    def traced(self, name: str, behaviour: Callable[[Q], Awaitable[R]]) -> Callable[[Q], Awaitable[R]]:
+        """`behaviour`, traced now and then if anything is."""
+        return behaviour if self._tracing is None else self._tracing.traced(name, behaviour)
+
+    def _measure(self, begun: float, decided: float) -> None:
+        """An act that began then and was decided then is durable now, all by time.perf_counter."""
+        if self.metrics is not None:
+            self.metrics.acted(decided - begun, time.perf_counter() - decided)
+        if self._tracing is not None:
+            self._tracing.acted(begun, decided)
+
     def _log_status(self, match: Match) -> None:
+        if self.metrics is not None:
+            self.metrics.changed(match.status)
         name = match_service_pb2.MatchStatus.Name(match.status).removeprefix("MATCH_STATUS_").lower()
         self._log.info(f"match_{name}", match=match.match_id.hex(), records=match.seq + 1)
+
+
+def _kept(deadline_us: int) -> int:
+    """A deadline as the store keeps it: 0 is none."""
+    return 0 if deadline_us == clocks.NEVER else deadline_us
 
 
 def _translated(error: Exception, field: str) -> ServiceError:

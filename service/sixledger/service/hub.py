@@ -75,6 +75,11 @@ class Hub:
         """How many follow the match."""
         return len(self._waiting.get(match_id, ()))
 
+    @property
+    def watchers(self) -> int:
+        """How many follow a match, of all matches."""
+        return sum(len(waiting) for match_id, waiting in self._waiting.items() if match_id)
+
     def add(self, match_id: bytes, waiter: Waiter) -> None:
         """Hint `waiter` whenever something may have happened in the match (or NO_MATCH), and when this closes."""
         self._waiting.setdefault(match_id, set()).add(waiter)

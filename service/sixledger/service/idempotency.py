@@ -8,6 +8,7 @@ request id = first 16 bytes of SHA-256("sixledger/create/1\n" || secret)
 from __future__ import annotations
 
 from sixledger.engine.game import Game
+from sixledger.ledger.clocks import settled
 from sixledger.ledger.hashing import sha256
 from sixledger.ledger.records import read
 from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2
@@ -63,6 +64,10 @@ def is_same_act(action: engine_service_pb2.Action, record: record_pb2.Record, ga
             return kind == "ready"
         case "closed":
             return kind == "close"
+        case "paused":
+            return kind == "pause"
+        case "resumed":
+            return kind == "resume"
     return False
 
 
@@ -76,6 +81,10 @@ def is_same_creation(
     mode = request.mode or record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
     asked = (request.game, request.seats, mode, request.ready_seats)
     if asked != (opened.ruleset.id, opened.seats, opened.mode, opened.ready_seats):
+        return False
+    clock = request.clock if request.HasField("clock") else None
+    stated = opened.clock if opened.HasField("clock") else None
+    if settled(clock, request.timeout_policy) != (stated, opened.timeout_policy):
         return False
     setup = game.complete(request.seats, game.schema.options.unpack(request.options))
     packed: bool = game.schema.options.pack(setup.options) == opened.options

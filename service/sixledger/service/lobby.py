@@ -188,6 +188,22 @@ class Lobby:
         record, _ = await self._shown(posted, None)
         return pb.AbortMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
 
+    async def PauseMatch(self, request: pb.PauseMatchRequest) -> pb.PauseMatchResponse:  # noqa: N802
+        """Pause a match."""
+        action = self._owner_action(request.match_id, request.owner_token, request.request_id)
+        action.pause.SetInParent()
+        posted = await self._host.act(request.match_id, action)
+        record, _ = await self._shown(posted, None)
+        return pb.PauseMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
+
+    async def ResumeMatch(self, request: pb.ResumeMatchRequest) -> pb.ResumeMatchResponse:  # noqa: N802
+        """Resume a match."""
+        action = self._owner_action(request.match_id, request.owner_token, request.request_id)
+        action.resume.SetInParent()
+        posted = await self._host.act(request.match_id, action)
+        record, _ = await self._shown(posted, None)
+        return pb.ResumeMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
+
     async def SeatBot(self, request: pb.SeatBotRequest) -> pb.SeatBotResponse:  # noqa: N802
         """Fill a seat with a bot of the server."""
         match_id = check_match_id(request.match_id)
@@ -378,4 +394,6 @@ def rematch_request(hosted: Hosted) -> pb.CreateMatchRequest:
         ready_seats=min(match.opened.ready_seats, seats),
         private=True,
         no_spectators=row.no_spectators,
+        clock=match.opened.clock if match.opened.HasField("clock") else None,
+        timeout_policy=match.opened.timeout_policy,
     )

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 
 from sixledger.service import wire
 from sixledger.service.errors import ServiceError, malformed, unavailable
-from sixledger.service.failures import failure, report
+from sixledger.service.failures import CallLog, failure, report
 from sixledger.service.host import Posted
 from sixledger.service.hub import NO_MATCH, Waiter
-from sixledger.service.logs import Log
 from sixledger.service.redaction import record_for
 from sixledger.service.watch import Following, Pulse
 from sixledger.v1 import error_pb2
@@ -31,6 +30,10 @@ _MAX_ITEMS, _MAX_BYTES = 128, 256 * 1024
 _TURN = 16
 #: Matches whose last signed head is remembered.
 _MAX_HEADS = 1024
+
+#: Keys of the fields of a PlayedCommand, as they stand before its values.
+_SEQ = wire.varint(pb.PlayedCommand.SEQ_FIELD_NUMBER << 3)
+_RECORD = wire.varint(pb.PlayedCommand.RECORD_FIELD_NUMBER << 3 | 2)
 
 #: Plays a command, or says why not: the seat, and its record.
 Submit = Callable[[pb.SubmitCommandRequest], Awaitable[tuple[int, Posted]]]
@@ -68,7 +71,7 @@ class _News(Waiter):
 class PlayStream:
     """The state of one stream. `run` it once."""
 
-    def __init__(self, pulse: Pulse, submit: Submit, viewer: Viewer, limits: PlayLimits, log: Log) -> None:
+    def __init__(self, pulse: Pulse, submit: Submit, viewer: Viewer, limits: PlayLimits, log: CallLog) -> None:
         """`submit` and `viewer` check tokens and fields as the unary calls do."""
         self._pulse = pulse
         self._host = pulse.host
@@ -236,9 +239,9 @@ class PlayStream:
     # -- answering ---------------------------------------------------------------------------------
 
     async def _answer(self, match_id: bytes, order: pb.PlayOrder) -> bytes | None:
-        kind = order.WhichOneof("order")
-        if kind == "command":
+        if order.HasField("command"):
             return await self._played(match_id, order)
+        kind = order.WhichOneof("order")
         if kind == "follow":
             await self._follow(order.tag, order.follow)
             return None
@@ -256,15 +259,21 @@ class PlayStream:
 
     async def _played(self, match_id: bytes, order: pb.PlayOrder) -> bytes:
         seat, posted = await self._submit(order.command)
-        played = pb.PlayedCommand(seq=posted.seq)
-        _, following = self._followed.get((match_id, seat), (0, None))
-        if following is None or posted.seq < following.first_seq:
-            record, late = await record_for(self._host, posted.hosted, posted.seq, posted.record, seat)
-            played.record.CopyFrom(record)
-            played.late_openings.extend(late)
+        seq = posted.seq
+        parts = [_SEQ, wire.varint(seq)]
+        _, following = self._followed.get((match_id, seat), (0, None)) if self._followed else (0, None)
+        if following is None or order.with_record or seq < following.first_seq:
+            shown, late = await record_for(self._host, posted.hosted, seq, posted.record, seat)
+            # Put together from bytes: by far the most frequent answer, and a record is copied for nothing else.
+            record = shown.SerializeToString()
+            parts += (_RECORD, wire.varint(len(record)), record)
+            if late:
+                number = pb.PlayedCommand.LATE_OPENINGS_FIELD_NUMBER
+                parts.append(wire.repeated(number, [each.SerializeToString() for each in late]))
         if order.with_head or self._head_is_due(match_id, posted):
-            played.head = self._host.head(posted.hosted, posted)
-        return wire.play_item(order.tag, match_id, pb.PlayItem.PLAYED_FIELD_NUMBER, played.SerializeToString())
+            head = self._host.head(posted.hosted, posted).encode()
+            parts.append(wire.field(pb.PlayedCommand.HEAD_FIELD_NUMBER, head))
+        return wire.play_item(order.tag, match_id, pb.PlayItem.PLAYED_FIELD_NUMBER, b"".join(parts))
 
     def _head_is_due(self, match_id: bytes, posted: Posted) -> bool:
         match = posted.hosted.match
@@ -309,9 +318,9 @@ class PlayStream:
 
 def _match_of(order: pb.PlayOrder) -> bytes:
     """The match that an order is about; whatever the client wrote there."""
-    kind = order.WhichOneof("order")
-    if kind == "command":
+    if order.HasField("command"):
         return order.command.act.match_id
+    kind = order.WhichOneof("order")
     if kind is None:
         return b""
     match_id: bytes = getattr(order, kind).match_id

@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
+from sixledger.ledger.clocks import reading
 from sixledger.service.errors import bad_token, malformed, quota_exceeded, unavailable
 from sixledger.service.host import MatchHost
 from sixledger.service.hosted import Hosted
@@ -159,7 +160,8 @@ class Following:
         elif not self._caught_up:
             self._caught_up = True
             self._last_head = asyncio.get_running_loop().time()
-            items.append(pb.WatchMatchResponse(caught_up=pb.CaughtUp(head=host.head(hosted))).SerializeToString())
+            caught_up = pb.CaughtUp(head=host.head(hosted), time_us=host.clock())
+            items.append(pb.WatchMatchResponse(caught_up=caught_up).SerializeToString())
             waiter.hint()  # sending takes time: look again before waiting
         elif hosted.match.over:
             self.over = True
@@ -235,7 +237,7 @@ def heartbeat(host: MatchHost) -> bytes:
 def take_snapshot(host: MatchHost, hosted: Hosted, viewer: int | None) -> pb.WatchSnapshot:
     """What `viewer` sees now."""
     match = hosted.match
-    taken = pb.WatchSnapshot(seq=match.seq, head=host.head(hosted))
+    taken = pb.WatchSnapshot(seq=match.seq, head=host.head(hosted), clock=reading(match, host.clock()))
     if match.state is not None:
         taken.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, viewer)))
     return taken

@@ -149,7 +149,12 @@ class FakeServer:
         loop = self._loop
         assert loop is not None, "a running server has a loop"
         done = threading.Event()
-        loop.call_soon_threadsafe(lambda: (self._faults.cut_now(), done.set()))
+
+        def cut() -> None:
+            self._faults.cut_now()
+            done.set()
+
+        loop.call_soon_threadsafe(cut)
         done.wait()
 
     def heal(self) -> None:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import inspect
+import pkgutil
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Literal
 
 import grpc
 import grpc.aio
-from sixledger.v1 import (
-    catalog_service_pb2,
-    engine_service_pb2,
-    match_service_pb2,
-    replay_service_pb2,
-)
+import sixledger.v1 as schema
 
-_FILES: tuple[Any, ...] = (catalog_service_pb2, engine_service_pb2, match_service_pb2, replay_service_pb2)
-#: Every call by its name.
-METHODS = {
-    method.name: method
-    for file in _FILES
-    for service in file.DESCRIPTOR.services_by_name.values()
-    for method in service.methods
-}
+
+def _methods() -> dict[str, Any]:
+    """Every call of the schema, by its name."""
+    names = [module.name for module in pkgutil.iter_modules(schema.__path__) if module.name.endswith("_service_pb2")]
+    files = [importlib.import_module(f"{schema.__name__}.{name}").DESCRIPTOR for name in sorted(names)]
+    services = [service for file in files for service in file.services_by_name.values()]
+    return {method.name: method for service in services for method in service.methods}
+
+
+METHODS = _methods()
 
 Kind = Literal["lose", "drop", "delay", "cut"]
 
@@ -93,43 +93,89 @@ class Faults(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no t
 
     def _replies(self, behaviour: Any, fault: _Fault | None) -> Any:
         """A stream that can be cut: by its fault after some items, or with all others at once."""
+        items = int(fault.amount) if fault is not None and fault.kind == "cut" else None
+        code = fault.code if fault is not None else grpc.StatusCode.UNAVAILABLE
 
-        async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+        async def write(request: Any, context: Any) -> None:
             await _before(context, fault)
-            left = int(fault.amount) if fault is not None and fault.kind == "cut" else None
-            cut = asyncio.Event()
-            self._cuts.add(cut)
+            with self._cuttable() as cut:
+                if await _done_or_cut(behaviour(request, _Cutting(context, cut, items)), cut):
+                    return
+            await context.abort(code, "the stream was cut")
+
+        async def generate(request: Any, context: Any) -> AsyncIterator[Any]:
+            await _before(context, fault)
+            left = items
             replies = behaviour(request, context)
-            try:
-                while left != 0:
-                    reply = await _next_or_cut(replies, cut)
-                    if reply is _END:
-                        return
-                    if reply is _CUT:
-                        break
-                    yield reply
-                    left = left - 1 if left is not None else None
-            finally:
-                self._cuts.discard(cut)
-                await replies.aclose()
-            await context.abort(fault.code if fault is not None else grpc.StatusCode.UNAVAILABLE, "the stream was cut")
+            with self._cuttable() as cut:
+                try:
+                    while left != 0:
+                        found: list[Any] = []
+                        if not await _done_or_cut(_take(replies, found), cut):
+                            break
+                        if not found:
+                            return
+                        yield found[0]
+                        left = left - 1 if left is not None else None
+                finally:
+                    await replies.aclose()
+            await context.abort(code, "the stream was cut")
 
-        return call
+        # As grpc tells them apart: what writes by itself, and what yields.
+        return write if inspect.iscoroutinefunction(behaviour) else generate
+
+    @contextmanager
+    def _cuttable(self) -> Iterator[asyncio.Event]:
+        """Set when the stream is to break."""
+        cut = asyncio.Event()
+        self._cuts.add(cut)
+        try:
+            yield cut
+        finally:
+            self._cuts.discard(cut)
 
 
-_END, _CUT = object(), object()
+class _Cutting:
+    """The context of a stream that breaks after some written items."""
+
+    def __init__(self, context: Any, cut: asyncio.Event, items: int | None) -> None:
+        self._context = context
+        self._cut = cut
+        self._left = items
+        if items == 0:
+            cut.set()
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is that of the context."""
+        return getattr(self._context, name)
+
+    async def write(self, reply: Any) -> None:
+        """Send an item, if the stream is not to break before it."""
+        if self._left == 0:
+            await asyncio.Event().wait()  # until the stream is cut, which it will be at once
+        await self._context.write(reply)
+        if self._left is not None:
+            self._left -= 1
+            if self._left == 0:
+                self._cut.set()
 
 
-async def _next_or_cut(replies: Any, cut: asyncio.Event) -> Any:
-    """The next reply of a stream; _END after the last, _CUT if it is cut first."""
-    item, cutting = asyncio.ensure_future(anext(replies, _END)), asyncio.ensure_future(cut.wait())
+async def _take(replies: Any, found: list[Any]) -> None:
+    with suppress(StopAsyncIteration):
+        found.append(await anext(replies))
+
+
+async def _done_or_cut(work: Coroutine[Any, Any, None], cut: asyncio.Event) -> bool:
+    """Do the work; False if the cut came first. Raises what the work raises."""
+    working, cutting = asyncio.ensure_future(work), asyncio.ensure_future(cut.wait())
     try:
-        await asyncio.wait((item, cutting), return_when=asyncio.FIRST_COMPLETED)
-        if not item.done():
-            return _CUT
-        return item.result()
+        await asyncio.wait((working, cutting), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            return False
+        working.result()
+        return True
     finally:
-        for task in (item, cutting):
+        for task in (working, cutting):
             if not task.done():
                 task.cancel()
                 with suppress(asyncio.CancelledError):

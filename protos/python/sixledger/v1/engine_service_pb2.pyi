@@ -37,6 +37,8 @@ class StartMatchRequest(_message.Message):
     TIME_US_FIELD_NUMBER: _builtins.int
     IMMEDIATE_FIELD_NUMBER: _builtins.int
     READY_SEATS_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
+    TIMEOUT_POLICY_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     root_secret: _builtins.bytes
@@ -55,9 +57,15 @@ class StartMatchRequest(_message.Message):
     """Closes the seats at once, unsigned and without contributions, and starts the game in record 0."""
     ready_seats: _builtins.int
     """Asks for readiness from so many seats on, see MatchOpened; 0: does not."""
+    timeout_policy: _record_pb2.TimeoutPolicy.ValueType
+    """What happens when a seat runs out of time; unspecified: nothing."""
     @_builtins.property
     def options(self) -> _game_pb2.Options:
         """Its options; absent: the defaults."""
+
+    @_builtins.property
+    def clock(self) -> _record_pb2.Clock:
+        """Time limits; absent: none."""
 
     def __init__(
         self,
@@ -72,10 +80,12 @@ class StartMatchRequest(_message.Message):
         time_us: _builtins.int = ...,
         immediate: _builtins.bool = ...,
         ready_seats: _builtins.int = ...,
+        clock: _record_pb2.Clock | None = ...,
+        timeout_policy: _record_pb2.TimeoutPolicy.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["options", b"options"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "options", b"options"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "immediate", b"immediate", "match_id", b"match_id", "mode", b"mode", "options", b"options", "ready_seats", b"ready_seats", "request_id", b"request_id", "root_secret", b"root_secret", "seats", b"seats", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "game", b"game", "immediate", b"immediate", "match_id", b"match_id", "mode", b"mode", "options", b"options", "ready_seats", b"ready_seats", "request_id", b"request_id", "root_secret", b"root_secret", "seats", b"seats", "time_us", b"time_us", "timeout_policy", b"timeout_policy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -89,6 +99,7 @@ class StartMatchResponse(_message.Message):
 
     RECORD_FIELD_NUMBER: _builtins.int
     CHECKPOINT_FIELD_NUMBER: _builtins.int
+    TIMERS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def record(self) -> _record_pb2.Record:
         """Record 0, with all its openings."""
@@ -97,15 +108,20 @@ class StartMatchResponse(_message.Message):
     def checkpoint(self) -> Global___Checkpoint:
         """What the next call needs."""
 
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Timer]:
+        """The timers that are armed now, the first to fire first."""
+
     def __init__(
         self,
         *,
         record: _record_pb2.Record | None = ...,
         checkpoint: Global___Checkpoint | None = ...,
+        timers: _abc.Iterable[Global___Timer] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record", "timers", b"timers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -134,6 +150,8 @@ class Checkpoint(_message.Message):
     FIRST_HASH_FIELD_NUMBER: _builtins.int
     RECENT_HASHES_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
+    PAUSED_FIELD_NUMBER: _builtins.int
+    CLOCKS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     closed: _builtins.bool
@@ -156,6 +174,8 @@ class Checkpoint(_message.Message):
     """Hash of record 0, 32 bytes."""
     ended: _builtins.bool
     """True once the match has ended or was aborted."""
+    paused: _builtins.bool
+    """True while the match is paused."""
     @_builtins.property
     def opened(self) -> _record_pb2.MatchOpened:
         """The opening of the match."""
@@ -171,6 +191,10 @@ class Checkpoint(_message.Message):
     @_builtins.property
     def recent_hashes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
         """Hashes of the records after `decision_seq` up to the last one, oldest first."""
+
+    @_builtins.property
+    def clocks(self) -> Global___CheckpointClocks:
+        """How the clocks stand; absent if record 0 has none. The armed timers follow from it: see Timer."""
 
     def __init__(
         self,
@@ -190,14 +214,130 @@ class Checkpoint(_message.Message):
         first_hash: _builtins.bytes = ...,
         recent_hashes: _abc.Iterable[_builtins.bytes] | None = ...,
         ended: _builtins.bool = ...,
+        paused: _builtins.bool = ...,
+        clocks: Global___CheckpointClocks | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["opened", b"opened", "position", b"position"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "opened", b"opened", "position", b"position"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "decision_hash", b"decision_hash", "decision_seq", b"decision_seq", "ended", b"ended", "entropy", b"entropy", "first_hash", b"first_hash", "hash", b"hash", "match_id", b"match_id", "opened", b"opened", "position", b"position", "recent_hashes", b"recent_hashes", "revealed", b"revealed", "seats", b"seats", "seq", b"seq", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "closed", b"closed", "decision_hash", b"decision_hash", "decision_seq", b"decision_seq", "ended", b"ended", "entropy", b"entropy", "first_hash", b"first_hash", "hash", b"hash", "match_id", b"match_id", "opened", b"opened", "paused", b"paused", "position", b"position", "recent_hashes", b"recent_hashes", "revealed", b"revealed", "seats", b"seats", "seq", b"seq", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Checkpoint: _TypeAlias = Checkpoint  # noqa: Y015
+
+@_typing.final
+class CheckpointClocks(_message.Message):
+    """How the clocks of a match stand."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEATS_FIELD_NUMBER: _builtins.int
+    PHASE_SEQ_FIELD_NUMBER: _builtins.int
+    PHASE_US_FIELD_NUMBER: _builtins.int
+    PAUSED_SEQ_FIELD_NUMBER: _builtins.int
+    PAUSED_US_FIELD_NUMBER: _builtins.int
+    phase_seq: _builtins.int
+    """Before the start: the record from which the limit for joining, contributing or revealing runs, and its time."""
+    phase_us: _builtins.int
+    """Time of that record."""
+    paused_seq: _builtins.int
+    """While the match is paused: the record that paused it."""
+    paused_us: _builtins.int
+    """Time of that record."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___CheckpointClock]:
+        """The clocks of the seats, by number; none before the start."""
+
+    def __init__(
+        self,
+        *,
+        seats: _abc.Iterable[Global___CheckpointClock] | None = ...,
+        phase_seq: _builtins.int = ...,
+        phase_us: _builtins.int = ...,
+        paused_seq: _builtins.int = ...,
+        paused_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["paused_seq", b"paused_seq", "paused_us", b"paused_us", "phase_seq", b"phase_seq", "phase_us", b"phase_us", "seats", b"seats"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckpointClocks: _TypeAlias = CheckpointClocks  # noqa: Y015
+
+@_typing.final
+class CheckpointClock(_message.Message):
+    """The clock of one seat."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BANK_US_FIELD_NUMBER: _builtins.int
+    RUNNING_FIELD_NUMBER: _builtins.int
+    ARMED_SEQ_FIELD_NUMBER: _builtins.int
+    SINCE_US_FIELD_NUMBER: _builtins.int
+    bank_us: _builtins.int
+    """What was left of the bank when the clock last stopped."""
+    running: _builtins.bool
+    """True while the clock runs, that is while the seat must act."""
+    armed_seq: _builtins.int
+    """While it runs: the record that asked the seat to act."""
+    since_us: _builtins.int
+    """While it runs: when it began to, pauses taken off."""
+    def __init__(
+        self,
+        *,
+        bank_us: _builtins.int = ...,
+        running: _builtins.bool = ...,
+        armed_seq: _builtins.int = ...,
+        since_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["armed_seq", b"armed_seq", "bank_us", b"bank_us", "running", b"running", "since_us", b"since_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckpointClock: _TypeAlias = CheckpointClock  # noqa: Y015
+
+@_typing.final
+class Timer(_message.Message):
+    """An armed timer: what happens by itself unless something else happens first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    ARMED_SEQ_FIELD_NUMBER: _builtins.int
+    DEADLINE_US_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    kind: _record_pb2.TimerKind.ValueType
+    """What it waits for."""
+    seat: _builtins.int
+    """The seat that it waits for; absent: not one alone."""
+    armed_seq: _builtins.int
+    """Number of the record that armed it."""
+    deadline_us: _builtins.int
+    """It may fire from this time on; whatever else happens later than this is refused until it has fired."""
+    request_id: _builtins.bytes
+    """Request id of the record with which it fires, 16 bytes."""
+    def __init__(
+        self,
+        *,
+        kind: _record_pb2.TimerKind.ValueType = ...,
+        seat: _builtins.int | None = ...,
+        armed_seq: _builtins.int = ...,
+        deadline_us: _builtins.int = ...,
+        request_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "armed_seq", b"armed_seq", "deadline_us", b"deadline_us", "kind", b"kind", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
+    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+
+Global___Timer: _TypeAlias = Timer  # noqa: Y015
 
 @_typing.final
 class CheckpointSeat(_message.Message):
@@ -322,6 +462,9 @@ class Action(_message.Message):
     LEAVE_FIELD_NUMBER: _builtins.int
     READY_FIELD_NUMBER: _builtins.int
     CLOSE_FIELD_NUMBER: _builtins.int
+    PAUSE_FIELD_NUMBER: _builtins.int
+    RESUME_FIELD_NUMBER: _builtins.int
+    FIRE_FIELD_NUMBER: _builtins.int
     time_us: _builtins.int
     """Time in microseconds since 1970-01-01 UTC; the record gets max(time, last record's time)."""
     commitment: _builtins.bytes
@@ -358,6 +501,20 @@ class Action(_message.Message):
     def close(self) -> Global___CloseAction:
         """The table closes the seats, with those that are taken."""
 
+    @_builtins.property
+    def pause(self) -> Global___PauseAction:
+        """The table pauses the match."""
+
+    @_builtins.property
+    def resume(self) -> Global___ResumeAction:
+        """The table resumes it."""
+
+    @_builtins.property
+    def fire(self) -> Global___FireAction:
+        """A timer fires: the cause is of kind TIMER and names its kind, seat, arming record and request id, as `Timer` has
+        them.
+        """
+
     def __init__(
         self,
         *,
@@ -372,12 +529,15 @@ class Action(_message.Message):
         leave: Global___LeaveAction | None = ...,
         ready: Global___ReadyAction | None = ...,
         close: Global___CloseAction | None = ...,
+        pause: Global___PauseAction | None = ...,
+        resume: Global___ResumeAction | None = ...,
+        fire: Global___FireAction | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["abort", b"abort", "action", b"action", "cause", b"cause", "close", b"close", "command", b"command", "commitment", b"commitment", "contribution", b"contribution", "join", b"join", "leave", b"leave", "ready", b"ready", "resign", b"resign"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["abort", b"abort", "action", b"action", "cause", b"cause", "close", b"close", "command", b"command", "commitment", b"commitment", "contribution", b"contribution", "fire", b"fire", "join", b"join", "leave", b"leave", "pause", b"pause", "ready", b"ready", "resign", b"resign", "resume", b"resume"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["abort", b"abort", "action", b"action", "cause", b"cause", "close", b"close", "command", b"command", "commitment", b"commitment", "contribution", b"contribution", "join", b"join", "leave", b"leave", "ready", b"ready", "resign", b"resign", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abort", b"abort", "action", b"action", "cause", b"cause", "close", b"close", "command", b"command", "commitment", b"commitment", "contribution", b"contribution", "fire", b"fire", "join", b"join", "leave", b"leave", "pause", b"pause", "ready", b"ready", "resign", b"resign", "resume", b"resume", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["join", "commitment", "contribution", "command", "resign", "abort", "leave", "ready", "close"]  # noqa: Y015
+    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["join", "commitment", "contribution", "command", "resign", "abort", "leave", "ready", "close", "pause", "resume", "fire"]  # noqa: Y015
     _WhichOneofArgType_action: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_action) -> _WhichOneofReturnType_action | None: ...
 
@@ -465,6 +625,57 @@ class CloseAction(_message.Message):
 Global___CloseAction: _TypeAlias = CloseAction  # noqa: Y015
 
 @_typing.final
+class PauseAction(_message.Message):
+    """The table pauses the match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseAction: _TypeAlias = PauseAction  # noqa: Y015
+
+@_typing.final
+class ResumeAction(_message.Message):
+    """The table resumes the match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeAction: _TypeAlias = ResumeAction  # noqa: Y015
+
+@_typing.final
+class FireAction(_message.Message):
+    """A timer fires."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FireAction: _TypeAlias = FireAction  # noqa: Y015
+
+@_typing.final
 class ResignAction(_message.Message):
     """A seat resigns."""
 
@@ -540,6 +751,7 @@ class ApplyActionResponse(_message.Message):
 
     RECORD_FIELD_NUMBER: _builtins.int
     CHECKPOINT_FIELD_NUMBER: _builtins.int
+    TIMERS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def record(self) -> _record_pb2.Record:
         """The record, with all its openings."""
@@ -548,15 +760,20 @@ class ApplyActionResponse(_message.Message):
     def checkpoint(self) -> Global___Checkpoint:
         """What the next call needs."""
 
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Timer]:
+        """The timers that are armed now, the first to fire first."""
+
     def __init__(
         self,
         *,
         record: _record_pb2.Record | None = ...,
         checkpoint: Global___Checkpoint | None = ...,
+        timers: _abc.Iterable[Global___Timer] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record", "timers", b"timers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -884,6 +1101,7 @@ class SessionResult(_message.Message):
     PONG_FIELD_NUMBER: _builtins.int
     FAILURE_FIELD_NUMBER: _builtins.int
     CHECKPOINT_FIELD_NUMBER: _builtins.int
+    TIMERS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def record(self) -> _record_pb2.Record:
         """The record that was made, with all its openings: of `start` and `action`."""
@@ -912,6 +1130,10 @@ class SessionResult(_message.Message):
     def checkpoint(self) -> Global___Checkpoint:
         """Where the match stands, if wanted."""
 
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Timer]:
+        """The timers that are armed after the step, the first to fire first: with `record`, `loaded` and `pong`."""
+
     def __init__(
         self,
         *,
@@ -922,10 +1144,11 @@ class SessionResult(_message.Message):
         pong: Global___SessionPong | None = ...,
         failure: _error_pb2.Failure | None = ...,
         checkpoint: Global___Checkpoint | None = ...,
+        timers: _abc.Iterable[Global___Timer] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "failure", b"failure", "legal", b"legal", "loaded", b"loaded", "pong", b"pong", "record", b"record", "result", b"result", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "failure", b"failure", "legal", b"legal", "loaded", b"loaded", "pong", b"pong", "record", b"record", "result", b"result", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "failure", b"failure", "legal", b"legal", "loaded", b"loaded", "pong", b"pong", "record", b"record", "result", b"result", "timers", b"timers", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["record", "loaded", "legal", "view", "pong", "failure"]  # noqa: Y015
     _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015

@@ -74,6 +74,10 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """The caller makes calls faster than it may."""
     REASON_QUOTA_EXCEEDED: _Reason.ValueType  # 35
     """The caller has as many of something (metadata `quota`) at a time as it may have."""
+    REASON_PAUSED: _Reason.ValueType  # 40
+    """The match is paused."""
+    REASON_TIMER_DUE: _Reason.ValueType  # 41
+    """A deadline has passed and its timer has not fired. For callers of EngineService, who own the match."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
     """Reason of an error. Travels as `google.rpc.ErrorInfo.reason` (without the prefix `REASON_`) in
@@ -128,6 +132,10 @@ REASON_RATE_LIMITED: Reason.ValueType  # 34
 """The caller makes calls faster than it may."""
 REASON_QUOTA_EXCEEDED: Reason.ValueType  # 35
 """The caller has as many of something (metadata `quota`) at a time as it may have."""
+REASON_PAUSED: Reason.ValueType  # 40
+"""The match is paused."""
+REASON_TIMER_DUE: Reason.ValueType  # 41
+"""A deadline has passed and its timer has not fired. For callers of EngineService, who own the match."""
 Global___Reason: _TypeAlias = Reason  # noqa: Y015
 
 @_typing.final

@@ -72,6 +72,8 @@ class CreateMatchRequest(_message.Message):
     READY_SEATS_FIELD_NUMBER: _builtins.int
     PRIVATE_FIELD_NUMBER: _builtins.int
     NO_SPECTATORS_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
+    TIMEOUT_POLICY_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """Game, for example `nimmt`."""
     seats: _builtins.int
@@ -88,9 +90,15 @@ class CreateMatchRequest(_message.Message):
     """Keep the table out of lists, and let nobody join without an invitation."""
     no_spectators: _builtins.bool
     """Show the table to its seats alone. Record 0 stays public: whoever joins must know the rules."""
+    timeout_policy: _record_pb2.TimeoutPolicy.ValueType
+    """What happens when a seat runs out of time; unspecified: nothing."""
     @_builtins.property
     def options(self) -> _game_pb2.Options:
         """Its options; absent: the defaults."""
+
+    @_builtins.property
+    def clock(self) -> _record_pb2.Clock:
+        """Time limits; absent: none."""
 
     def __init__(
         self,
@@ -103,10 +111,12 @@ class CreateMatchRequest(_message.Message):
         ready_seats: _builtins.int = ...,
         private: _builtins.bool = ...,
         no_spectators: _builtins.bool = ...,
+        clock: _record_pb2.Clock | None = ...,
+        timeout_policy: _record_pb2.TimeoutPolicy.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["options", b"options"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "options", b"options"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "mode", b"mode", "no_spectators", b"no_spectators", "options", b"options", "private", b"private", "ready_seats", b"ready_seats", "seats", b"seats", "secret", b"secret"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "game", b"game", "mode", b"mode", "no_spectators", b"no_spectators", "options", b"options", "private", b"private", "ready_seats", b"ready_seats", "seats", b"seats", "secret", b"secret", "timeout_policy", b"timeout_policy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1092,6 +1102,194 @@ class AbortMatchResponse(_message.Message):
 Global___AbortMatchResponse: _TypeAlias = AbortMatchResponse  # noqa: Y015
 
 @_typing.final
+class PauseMatchRequest(_message.Message):
+    """Pauses a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of the owner."""
+    request_id: _builtins.bytes
+    """16 random bytes, kept for repetitions."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "owner_token", b"owner_token", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseMatchRequest: _TypeAlias = PauseMatchRequest  # noqa: Y015
+
+@_typing.final
+class PauseMatchResponse(_message.Message):
+    """The logged pause."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseMatchResponse: _TypeAlias = PauseMatchResponse  # noqa: Y015
+
+@_typing.final
+class ResumeMatchRequest(_message.Message):
+    """Resumes a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of the owner."""
+    request_id: _builtins.bytes
+    """16 random bytes, kept for repetitions."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "owner_token", b"owner_token", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeMatchRequest: _TypeAlias = ResumeMatchRequest  # noqa: Y015
+
+@_typing.final
+class ResumeMatchResponse(_message.Message):
+    """The logged resumption."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeMatchResponse: _TypeAlias = ResumeMatchResponse  # noqa: Y015
+
+@_typing.final
+class ClockState(_message.Message):
+    """How the clocks of a match stand at one moment. It follows from the records and the time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIME_US_FIELD_NUMBER: _builtins.int
+    PAUSED_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    DEADLINE_US_FIELD_NUMBER: _builtins.int
+    TIMER_FIELD_NUMBER: _builtins.int
+    time_us: _builtins.int
+    """The moment, in microseconds since 1970-01-01 UTC."""
+    paused: _builtins.bool
+    """True while the match is paused."""
+    deadline_us: _builtins.int
+    """The deadline that is the first to pass, in microseconds since 1970-01-01 UTC; absent: none."""
+    timer: _record_pb2.TimerKind.ValueType
+    """What it is for."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatClock]:
+        """The clocks of the seats, by number; none before the start, or if the match limits no turns."""
+
+    def __init__(
+        self,
+        *,
+        time_us: _builtins.int = ...,
+        paused: _builtins.bool = ...,
+        seats: _abc.Iterable[Global___SeatClock] | None = ...,
+        deadline_us: _builtins.int | None = ...,
+        timer: _record_pb2.TimerKind.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_deadline_us", b"_deadline_us", "deadline_us", b"deadline_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deadline_us", b"_deadline_us", "deadline_us", b"deadline_us", "paused", b"paused", "seats", b"seats", "time_us", b"time_us", "timer", b"timer"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__deadline_us: _TypeAlias = _typing.Literal["deadline_us"]  # noqa: Y015
+    _WhichOneofArgType__deadline_us: _TypeAlias = _typing.Literal["_deadline_us", b"_deadline_us"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__deadline_us) -> _WhichOneofReturnType__deadline_us | None: ...
+
+Global___ClockState: _TypeAlias = ClockState  # noqa: Y015
+
+@_typing.final
+class SeatClock(_message.Message):
+    """The clock of one seat."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUNNING_FIELD_NUMBER: _builtins.int
+    REMAINING_US_FIELD_NUMBER: _builtins.int
+    BANK_US_FIELD_NUMBER: _builtins.int
+    running: _builtins.bool
+    """True while it runs: the seat must act, and the match is not paused."""
+    remaining_us: _builtins.int
+    """What the seat has left for its present act, or would have; 0 if it has run out."""
+    bank_us: _builtins.int
+    """What is left of the bank; 0 if there is none."""
+    def __init__(
+        self,
+        *,
+        running: _builtins.bool = ...,
+        remaining_us: _builtins.int = ...,
+        bank_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_us", b"bank_us", "remaining_us", b"remaining_us", "running", b"running"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatClock: _TypeAlias = SeatClock  # noqa: Y015
+
+@_typing.final
 class GetMatchRequest(_message.Message):
     """Asks for a match."""
 
@@ -1160,6 +1358,7 @@ class MatchInfo(_message.Message):
     NO_SPECTATORS_FIELD_NUMBER: _builtins.int
     REMATCH_OF_FIELD_NUMBER: _builtins.int
     REMATCH_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     status: Global___MatchStatus.ValueType
@@ -1192,6 +1391,10 @@ class MatchInfo(_message.Message):
     def to_act(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Seats that may act, ascending."""
 
+    @_builtins.property
+    def clock(self) -> Global___ClockState:
+        """How its clocks stand; absent if it has no time limits and is not paused."""
+
     def __init__(
         self,
         *,
@@ -1208,10 +1411,11 @@ class MatchInfo(_message.Message):
         no_spectators: _builtins.bool = ...,
         rematch_of: _builtins.bytes = ...,
         rematch: _builtins.bytes = ...,
+        clock: Global___ClockState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["opened", b"opened"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "opened", b"opened"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_us", b"created_us", "decision", b"decision", "first_hash", b"first_hash", "match_id", b"match_id", "no_spectators", b"no_spectators", "opened", b"opened", "private", b"private", "record_count", b"record_count", "rematch", b"rematch", "rematch_of", b"rematch_of", "seats", b"seats", "status", b"status", "to_act", b"to_act"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "created_us", b"created_us", "decision", b"decision", "first_hash", b"first_hash", "match_id", b"match_id", "no_spectators", b"no_spectators", "opened", b"opened", "private", b"private", "record_count", b"record_count", "rematch", b"rematch", "rematch_of", b"rematch_of", "seats", b"seats", "status", b"status", "to_act", b"to_act"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1417,21 +1621,27 @@ class GetViewResponse(_message.Message):
 
     VIEW_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
     head: _builtins.str
     """Signed head of the record that it shows."""
     @_builtins.property
     def view(self) -> _game_pb2.View:
         """What is seen; absent before the start."""
 
+    @_builtins.property
+    def clock(self) -> Global___ClockState:
+        """How the clocks stand; absent if the match has no time limits and is not paused."""
+
     def __init__(
         self,
         *,
         view: _game_pb2.View | None = ...,
         head: _builtins.str = ...,
+        clock: Global___ClockState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "head", b"head", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1650,6 +1860,7 @@ class WatchSnapshot(_message.Message):
     VIEW_FIELD_NUMBER: _builtins.int
     SEQ_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     """Number of the record that the view shows."""
     head: _builtins.str
@@ -1658,16 +1869,21 @@ class WatchSnapshot(_message.Message):
     def view(self) -> _game_pb2.View:
         """What the watcher sees; absent before the start."""
 
+    @_builtins.property
+    def clock(self) -> Global___ClockState:
+        """How the clocks stand; absent if the match has no time limits and is not paused."""
+
     def __init__(
         self,
         *,
         view: _game_pb2.View | None = ...,
         seq: _builtins.int = ...,
         head: _builtins.str = ...,
+        clock: Global___ClockState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "seq", b"seq", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "head", b"head", "seq", b"seq", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1714,16 +1930,20 @@ class CaughtUp(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     HEAD_FIELD_NUMBER: _builtins.int
+    TIME_US_FIELD_NUMBER: _builtins.int
     head: _builtins.str
     """Signed head of the last one."""
+    time_us: _builtins.int
+    """The server's time in microseconds since 1970-01-01 UTC."""
     def __init__(
         self,
         *,
         head: _builtins.str = ...,
+        time_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1937,10 +2157,13 @@ class PlayOrder(_message.Message):
     UNFOLLOW_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
     WITH_HEAD_FIELD_NUMBER: _builtins.int
+    WITH_RECORD_FIELD_NUMBER: _builtins.int
     tag: _builtins.int
     """Comes back with everything that answers the order. Any number; use each once, to tell answers apart."""
     with_head: _builtins.bool
     """Send the signed head with `played`. It comes unasked when the match is over, and at most once a second in a match."""
+    with_record: _builtins.bool
+    """Send the record with `played` even if it comes as the stream follows the match for the same seat."""
     @_builtins.property
     def command(self) -> Global___SubmitCommandRequest:
         """Play a command. Answered by `played` or `failure`."""
@@ -1968,10 +2191,11 @@ class PlayOrder(_message.Message):
         unfollow: Global___UnfollowOrder | None = ...,
         head: Global___HeadOrder | None = ...,
         with_head: _builtins.bool = ...,
+        with_record: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "follow", b"follow", "head", b"head", "order", b"order", "unfollow", b"unfollow"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "follow", b"follow", "head", b"head", "order", b"order", "tag", b"tag", "unfollow", b"unfollow", "with_head", b"with_head"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "follow", b"follow", "head", b"head", "order", b"order", "tag", b"tag", "unfollow", b"unfollow", "with_head", b"with_head", "with_record", b"with_record"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_order: _TypeAlias = _typing.Literal["command", "follow", "unfollow", "head"]  # noqa: Y015
     _WhichOneofArgType_order: _TypeAlias = _typing.Literal["order", b"order"]  # noqa: Y015
@@ -2129,8 +2353,8 @@ class PlayedCommand(_message.Message):
     """Signed head after it, if wanted or due."""
     @_builtins.property
     def record(self) -> _record_pb2.Record:
-        """The record, with the openings of the seat; absent if it comes, or came, as the stream follows the match for the
-        same seat.
+        """The record, with the openings of the seat; absent, unless wanted, if it comes or came as the stream follows the
+        match for the same seat.
         """
 
     @_builtins.property

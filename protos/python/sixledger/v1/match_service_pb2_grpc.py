@@ -120,6 +120,16 @@ class MatchServiceStub(object):
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.AbortMatchRequest.SerializeToString,
                 response_deserializer=sixledger_dot_v1_dot_match__service__pb2.AbortMatchResponse.FromString,
                 _registered_method=True)
+        self.PauseMatch = channel.unary_unary(
+                '/sixledger.v1.MatchService/PauseMatch',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.PauseMatchRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.PauseMatchResponse.FromString,
+                _registered_method=True)
+        self.ResumeMatch = channel.unary_unary(
+                '/sixledger.v1.MatchService/ResumeMatch',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.ResumeMatchRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.ResumeMatchResponse.FromString,
+                _registered_method=True)
         self.GetMatch = channel.unary_unary(
                 '/sixledger.v1.MatchService/GetMatch',
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.GetMatchRequest.SerializeToString,
@@ -284,6 +294,20 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PauseMatch(self, request, context):
+        """Pauses a running match: no time runs, and no command is accepted. For the owner of the table.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResumeMatch(self, request, context):
+        """Resumes a paused match. For the owner of the table.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def GetMatch(self, request, context):
         """Tells what stands in public about a match.
         """
@@ -420,6 +444,16 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.AbortMatch,
                     request_deserializer=sixledger_dot_v1_dot_match__service__pb2.AbortMatchRequest.FromString,
                     response_serializer=sixledger_dot_v1_dot_match__service__pb2.AbortMatchResponse.SerializeToString,
+            ),
+            'PauseMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.PauseMatch,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.PauseMatchRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.PauseMatchResponse.SerializeToString,
+            ),
+            'ResumeMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeMatch,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.ResumeMatchRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.ResumeMatchResponse.SerializeToString,
             ),
             'GetMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMatch,
@@ -917,6 +951,60 @@ class MatchService(object):
             '/sixledger.v1.MatchService/AbortMatch',
             sixledger_dot_v1_dot_match__service__pb2.AbortMatchRequest.SerializeToString,
             sixledger_dot_v1_dot_match__service__pb2.AbortMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PauseMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/PauseMatch',
+            sixledger_dot_v1_dot_match__service__pb2.PauseMatchRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.PauseMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/ResumeMatch',
+            sixledger_dot_v1_dot_match__service__pb2.ResumeMatchRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.ResumeMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -72,6 +72,10 @@ class MatchServiceStub:
     """Resigns: the match ends."""
     AbortMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]
     """Aborts the match, without a winner. For the owner of the table."""
+    PauseMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.PauseMatchRequest, _match_service_pb2.PauseMatchResponse]
+    """Pauses a running match: no time runs, and no command is accepted. For the owner of the table."""
+    ResumeMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ResumeMatchRequest, _match_service_pb2.ResumeMatchResponse]
+    """Resumes a paused match. For the owner of the table."""
     GetMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]
     """Tells what stands in public about a match."""
     ListMatches: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
@@ -131,6 +135,10 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """Resigns: the match ends."""
     AbortMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]  # type: ignore[assignment]
     """Aborts the match, without a winner. For the owner of the table."""
+    PauseMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.PauseMatchRequest, _match_service_pb2.PauseMatchResponse]  # type: ignore[assignment]
+    """Pauses a running match: no time runs, and no command is accepted. For the owner of the table."""
+    ResumeMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ResumeMatchRequest, _match_service_pb2.ResumeMatchResponse]  # type: ignore[assignment]
+    """Resumes a paused match. For the owner of the table."""
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]  # type: ignore[assignment]
     """Tells what stands in public about a match."""
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]  # type: ignore[assignment]
@@ -289,6 +297,22 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.AbortMatchResponse, _abc.Awaitable[_match_service_pb2.AbortMatchResponse]]:
         """Aborts the match, without a winner. For the owner of the table."""
+
+    @_abc_1.abstractmethod
+    def PauseMatch(
+        self,
+        request: _match_service_pb2.PauseMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.PauseMatchResponse, _abc.Awaitable[_match_service_pb2.PauseMatchResponse]]:
+        """Pauses a running match: no time runs, and no command is accepted. For the owner of the table."""
+
+    @_abc_1.abstractmethod
+    def ResumeMatch(
+        self,
+        request: _match_service_pb2.ResumeMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.ResumeMatchResponse, _abc.Awaitable[_match_service_pb2.ResumeMatchResponse]]:
+        """Resumes a paused match. For the owner of the table."""
 
     @_abc_1.abstractmethod
     def GetMatch(

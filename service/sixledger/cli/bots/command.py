@@ -47,11 +47,13 @@ def bot(
     server: ServerAddress = DEFAULT_SERVER,
     tls: Tls = None,
     matches: Annotated[
-        int | None, Parameter(validator=validators.Number(gte=0), help="Games to play, 0: on and on. Default: one a job.")
+        int | None,
+        Parameter(validator=validators.Number(gte=0), help="Games to play, 0: on and on. Default: one a job."),
     ] = None,
     jobs: Annotated[int, Parameter(validator=_AT_LEAST_ONE, help="Games at once, a thread each.")] = 1,
     match: Annotated[str | None, Parameter(help="Sit at this table: its id, or enough of its beginning.")] = None,
     seat: Annotated[int | None, Parameter(help="Take this seat; with --match. Default: the first free one.")] = None,
+    invitation: Annotated[str, Parameter(help="Invitation to a private table; with --match.")] = "",
     seats: Annotated[
         int | None, Parameter(help="Sit at tables of so many seats, and open such. Default: any, and the fewest.")
     ] = None,
@@ -66,7 +68,9 @@ def bot(
     seed: Seed = None,
     preset: PresetName = None,
     option: OptionList = None,
-    folder: Annotated[Path, Parameter("--out", help="Where credentials are kept while a seat is in play.")] = OUT_FOLDER,
+    folder: Annotated[
+        Path, Parameter("--out", help="Where credentials are kept while a seat is in play.")
+    ] = OUT_FOLDER,
     as_json: Annotated[bool, Parameter("--json", negative="", help="Print the statistics as JSON.")] = False,
 ) -> int:
     """Play seats on a server with a policy, and count what came of it.
@@ -79,8 +83,8 @@ def bot(
     mind = load(rules.id, policy)
     if seats is not None:
         check_players(rules, seats)
-    if seat is not None and match is None:
-        raise unusable("--seat needs --match: which table?")
+    if (seat is not None or invitation) and match is None:
+        raise unusable(f"{'--seat' if seat is not None else '--invitation'} needs --match: which table?")
     setup = build(rules, seats or rules.min_seats, preset, option) if create and match is None else None
     own = load_credentials(credentials)
     if own is not None and match is not None:
@@ -103,6 +107,7 @@ def bot(
             random=random,
             folder=folder,
             leave=on_crash == "leave",
+            invitation=invitation,
             told=_teller(console, quiet=as_json),
             trace=_trace if traceback else lambda _: None,
         )

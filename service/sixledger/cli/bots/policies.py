@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sixledger.cli.failures import Failure, one_line, unusable
 from sixledger.engine.bots import Policy, bot, bots_for
@@ -43,6 +43,12 @@ def load(game_id: str, text: str | None) -> Mind:
     module_name, _, attribute = name.partition(":")
     found = _find(_import(module_name, name), module_name, attribute)
     if inspect.isclass(found):
+        try:
+            _checked(found(), name)
+        except Failure:
+            raise
+        except Exception as error:
+            raise unusable(f"policy {name!r} cannot be made without arguments: {told(error)}") from error
         return Mind(name, lambda: _checked(found(), name))
     policy = _checked(found, name)
     return Mind(name, lambda: policy)
@@ -60,7 +66,9 @@ def _import(module_name: str, name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name and (module_name == error.name or module_name.startswith(f"{error.name}.")):
             raise unusable(f"policy {name!r}: there is no module {error.name}, neither here nor installed") from None
-        raise Failure(f"policy {name!r}: {module_name} needs the package {error.name}, which is not installed") from None
+        raise Failure(
+            f"policy {name!r}: {module_name} needs the package {error.name}, which is not installed"
+        ) from None
     except Exception as error:
         raise Failure(f"policy {name!r}: {module_name} cannot be imported: {told(error)}") from error
 
@@ -86,11 +94,12 @@ def _checked(found: Any, name: str) -> Policy:
     try:
         inspect.signature(found).bind(object(), object())
     except TypeError as error:
-        raise unusable(f"policy {name!r} cannot be called with (view, random): {error}; it must be like: {SHAPE}") from None
+        raise unusable(
+            f"policy {name!r} cannot be called with (view, random): {error}; it must be like: {SHAPE}"
+        ) from None
     except ValueError:
         pass  # written in C: it shows when it is called
-    policy: Policy = found
-    return policy
+    return cast(Policy, found)
 
 
 def told(error: BaseException) -> str:

@@ -21,7 +21,15 @@ from sixledger.cli.bots.policies import Mind, told
 from sixledger.cli.bots.tables import Seeker
 from sixledger.cli.bots.tally import Played
 from sixledger.client import Client, ClientError, Credentials, run_bot
-from sixledger.client.errors import Closed, IllegalCommand, Malformed, SeatTaken, ServiceError, StaleDecision, WrongPhase
+from sixledger.client.errors import (
+    Closed,
+    IllegalCommand,
+    Malformed,
+    SeatTaken,
+    ServiceError,
+    StaleDecision,
+    WrongPhase,
+)
 from sixledger.engine.bots import Policy
 
 
@@ -70,6 +78,8 @@ class Runner:
     folder: Path
     #: True: a crashed seat is left for somebody to go on with; else it resigns.
     leave: bool
+    #: What lets it join a private table.
+    invitation: str
     #: Called with each game when it is over, one at a time.
     told: Callable[[Played], None]
     #: Called with the traceback of a crash.
@@ -121,7 +131,7 @@ class Runner:
 
     def _play(self, match_id: bytes, seat: int, random: Random) -> Played:
         """One game. Raises SeatTaken or WrongPhase if the seat cannot be taken any more."""
-        credentials = Credentials.new(match_id, seat, display_name=self.name)
+        credentials = Credentials.new(match_id, seat, display_name=self.name, invitation=self.invitation)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{match_id.hex()[:12]}-seat{seat}.credentials.json"
         credentials.save(path)
@@ -173,7 +183,9 @@ class Runner:
     def _crashed(self, played: Played, credentials: Credentials, what: str, error: BaseException) -> Played:
         played.how, played.crash = "crashed", what
         self.trace("".join(traceback.format_exception(error)))
-        if self.leave:
+        if not credentials.token:
+            played.measure = "no seat was taken"
+        elif self.leave:
             played.measure = f"the seat is left; go on with --credentials {credentials.path}"
         else:
             played.measure = give_up(self.client, credentials)
@@ -181,14 +193,18 @@ class Runner:
 
 
 def give_up(client: Client, credentials: Credentials) -> str:
-    """Resign a seat so that nobody waits for it; what was done, in words."""
+    """Leave a seat so that nobody waits for it: resign, or before the start get up; what was done, in words."""
     try:
         with client.matches.resume(credentials) as table:
-            table.resign()
+            table.refresh()
+            if table.match.closed:
+                table.resign()
+                return "the seat has resigned"
+            table.leave()
+            return "the seat is free again"
     except WrongPhase:
-        return "there is nothing to resign: the match is not running"
+        return "the match was over"
     except ServiceError as error:
         return f"resigning was refused: {error.message}"
     except ClientError as error:
         return f"resigning failed: {error}"
-    return "the seat has resigned"

@@ -59,9 +59,8 @@ class Seeker:
         return self._free(self.match_id)
 
     def _any(self) -> tuple[bytes, int] | None:
-        for each in self.client.matches.list(status=_OPEN, game=self.game, limit=_LIMIT):
-            right = each.joined < each.seats and self.seats in (None, each.seats)
-            if right and (found := self._free(each.match_id)) is not None:
+        for each in self.client.lobby.tables(game=self.game, limit=_LIMIT):
+            if self.seats in (None, each.seats) and (found := self._free(each.match_id)) is not None:
                 return found
         if self.setup is None:
             return None

@@ -34,7 +34,7 @@ class Drawing(Protocol):
 
 
 def hands_of(game_id: str, table: Any, views: Sequence[Any], names: Sequence[str]) -> list[Text]:
-    """Everybody's hand, a line each, for those who may see them all: `table` is the spectator's view, `views` are by seat.
+    """Everybody's hand, a line each: `table` is the view of a spectator, `views` are those of the seats.
 
     A game may draw them with a function `hands(views, names)`; of others it is told what each seat sees beyond
     the table.

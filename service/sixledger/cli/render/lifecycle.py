@@ -36,5 +36,7 @@ def life(step: Any, names: Sequence[str]) -> str:
     if kind in _WORDS:
         return _WORDS[kind].format(who=who, seat=seat)
     content = json_format.MessageToDict(inner, preserving_proto_field_name=True)
-    words = [f"{name} {value}" for name, value in content.items() if name != "seat" and not isinstance(value, dict | list)]
+    words = [
+        f"{name} {value}" for name, value in content.items() if name != "seat" and not isinstance(value, dict | list)
+    ]
     return f"{who + ' ' if who else ''}{kind.replace('_', ' ')}{': ' + ', '.join(words) if words else ''}."

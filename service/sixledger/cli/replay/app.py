@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from rich.text import Text
 from sixledger.cli.replay import words
@@ -17,8 +17,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.events import Resize
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
+
+W = TypeVar("W", bound=Widget)
 
 #: From this width on the records are listed beside the table.
 WIDE = 112
@@ -43,11 +46,10 @@ class ReplayApp(App[int]):
     #caption { background: $boost; }
     #middle { height: 1fr; }
     #scroll { width: 1fr; scrollbar-size-vertical: 1; }
-    #scroll:focus { background: $background; }
     #panel { width: 36; height: 100%; border-left: solid $primary-darken-2; display: none; }
     #panel.wide { display: block; }
     ModalScreen { align: center middle; background: $background 60%; }
-    .box { width: 64; height: auto; max-height: 90%; border: round $primary; background: $surface; padding: 0 1; }
+    .box { width: 72; height: auto; max-height: 90%; border: round $primary; background: $surface; padding: 0 1; }
     .list { width: 44; height: 80%; }
     .list OptionList { height: 1fr; border: none; padding: 0; background: $surface; }
     """
@@ -58,8 +60,10 @@ class ReplayApp(App[int]):
         Binding("T", "turn(-1)", "turn before"),
         Binding("r", "round(1)", "next round"),
         Binding("R", "round(-1)", "round before"),
-        Binding("home", "go(0)", "first record", priority=True),
-        Binding("end", "go(-1)", "last record", priority=True),
+        Binding("home", "go(0)", "first record"),
+        Binding("end", "go(-1)", "last record"),
+        Binding("down", "scroll(1)", "down"),
+        Binding("up", "scroll(-1)", "up"),
         Binding("space", "play", "play"),
         Binding("plus,equals_sign", "pace(1)", "faster"),
         Binding("minus", "pace(-1)", "slower"),
@@ -96,7 +100,8 @@ class ReplayApp(App[int]):
         yield Static(id="verdict")
         yield Static(id="caption")
         with Horizontal(id="middle"):
-            with VerticalScroll(id="scroll"):
+            # It takes no focus: its own Home and End would go before those of the replay.
+            with VerticalScroll(id="scroll", can_focus=False):
                 yield Static(id="body")
             yield Static(id="panel")
         yield Static(id="keys")
@@ -105,7 +110,6 @@ class ReplayApp(App[int]):
         """Begin to follow a live match."""
         if self._live is not None:
             self._follow(self._live)
-        self.query_one("#scroll").focus()
 
     def on_unmount(self) -> None:
         """Let go of a live match: that ends the thread that follows it."""
@@ -121,23 +125,27 @@ class ReplayApp(App[int]):
         self._draw(self.size.width, self.size.height)
 
     def _draw(self, width: int, height: int) -> None:
-        if not width or not self.is_mounted:
-            return
+        if not width or not self.screen_stack or not self.screen_stack[0].query("#keys"):
+            return  # not there yet
         course, moment = self._replay.course, self._replay.course.at(self.seq)
         wide = width >= WIDE
-        self.query_one("#verdict", Static).update(self._verdict(width))
-        self.query_one("#caption", Static).update(self._scene.caption(moment, self.eyes, width))
+        self._part("#verdict", Static).update(self._verdict(width))
+        self._part("#caption", Static).update(self._scene.caption(moment, self.eyes, width))
         cut = self._replay.judgement.cut if self.seq == len(course) - 1 else ""
         room = width - _PANEL if wide else width
         lines = self._scene.body(moment, self.eyes, room, height - 3, cut)
         if len(lines) > height - 3:  # the scroll bar needs a column
             lines = self._scene.body(moment, self.eyes, room - 1, height - 3, cut)
-        self.query_one("#body", Static).update(Text("\n").join(lines))
-        panel = self.query_one("#panel", Static)
+        self._part("#body", Static).update(Text("\n").join(lines))
+        panel = self._part("#panel", Static)
         panel.set_class(wide, "wide")
         if wide:
             panel.update(self._list(height - 3))
-        self.query_one("#keys", Static).update(self._keys())
+        self._part("#keys", Static).update(self._keys())
+
+    def _part(self, name: str, kind: type[W]) -> W:
+        """A part of the replay itself, whatever lies over it."""
+        return self.screen_stack[0].query_one(name, kind)
 
     def _verdict(self, width: int) -> Text:
         """The verdict, what is replayed, and what else the checks say."""
@@ -165,9 +173,8 @@ class ReplayApp(App[int]):
     def _keys(self) -> Text:
         line = Text(no_wrap=True, end="")
         for key, said in _KEY_LINE:
-            if key == "Space" and self._timer is not None:
-                said = "stop"
-            line.append(f" {key} ", "bold cyan").append(said)
+            plays = key == "Space" and self._timer is not None
+            line.append(f" {key} ", "bold cyan").append("stop" if plays else said)
         if self._live is not None:
             line.append(" f ", "bold cyan").append("following" if self.following else "follow")
         return line
@@ -178,7 +185,7 @@ class ReplayApp(App[int]):
         last = len(self._replay.course) - 1
         self.seq = min(max(seq, 0), last)
         self.following = following and self._live is not None
-        self.query_one("#scroll", VerticalScroll).scroll_home(animate=False)
+        self._part("#scroll", VerticalScroll).scroll_home(animate=False)
         self.redraw()
 
     def action_step(self, steps: int) -> None:
@@ -197,6 +204,10 @@ class ReplayApp(App[int]):
         """To a record; -1 is the last one, from where a live match is followed."""
         last = len(self._replay.course) - 1
         self._go(last if seq < 0 else seq, following=seq < 0)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll a table that is higher than the screen."""
+        self._part("#scroll", VerticalScroll).scroll_relative(y=lines, animate=False)
 
     def action_jump(self) -> None:
         """Ask where to."""

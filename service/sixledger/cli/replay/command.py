@@ -10,7 +10,6 @@ from typing import Annotated
 from cyclopts import Parameter
 from sixledger.cli.failures import unusable
 from sixledger.cli.keys import read_verifier_key
-from sixledger.cli.replay.sources import Replay, open_file, open_live
 from sixledger.cli.remote import (
     DEFAULT_SERVER,
     CredentialsFile,
@@ -20,6 +19,7 @@ from sixledger.cli.remote import (
     find_match,
     load_credentials,
 )
+from sixledger.cli.replay.sources import Replay, open_file, open_live
 from sixledger.cli.terminal import out
 
 
@@ -31,8 +31,9 @@ def replay(
     tls: Tls = None,
     credentials: CredentialsFile = None,
     seat: Annotated[int | None, Parameter(help="See what this seat saw. Default: the ledger's own viewer.")] = None,
-    everything: Annotated[bool, Parameter("--all", negative="", help="See all hands, if the ledger has them open.")]
-    = False,
+    everything: Annotated[
+        bool, Parameter("--all", negative="", help="See all hands, if the ledger has them open.")
+    ] = False,
     key: Annotated[
         list[str] | None,
         Parameter(negative="", help="Verifier key of the server, or a file that holds it. Default: trusted keys."),

@@ -269,7 +269,9 @@ class Course:
     def hands(self, moment: Moment) -> list[Any]:
         """The views of all seats; none before the start."""
         match = moment.match
-        return [match.game.view(match.state, seat) for seat in range(len(match.seats))] if match.state is not None else []
+        return (
+            [match.game.view(match.state, seat) for seat in range(len(match.seats))] if match.state is not None else []
+        )
 
 
 def _missing(record: record_pb2.Record, facts: Facts) -> int:

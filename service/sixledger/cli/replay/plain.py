@@ -36,7 +36,8 @@ def print_course(console: Console, replay: Replay) -> int:
 
 def _head(console: Console, replay: Replay) -> None:
     first = replay.course.entries[0]
-    said = f"{replay.course.game.title}, {words.day(first.time_us)}, as seen by {words.eyes_name(replay.eyes, replay.names)}"
+    eyes = words.eyes_name(replay.eyes, replay.names)
+    said = f"{replay.course.game.title}, {words.day(first.time_us)}, as seen by {eyes}"
     console.print(_verdict(replay.judgement, replay.title), soft_wrap=True)
     console.print(Text(said, "heading"), soft_wrap=True)
     console.print()

@@ -7,10 +7,10 @@ number. What `create` or `append` has confirmed survives a crash of the process 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class MatchRow:
     no_spectators: bool = False
     #: The match that it is a rematch of, 16 bytes; empty if none.
     rematch_of: bytes = b""
+    #: The first deadline of its armed timers, in microseconds since 1970-01-01 UTC; 0: none is armed.
+    next_deadline_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,8 @@ class Entry:
     bot: str | None = None
     #: Makes older tokens of `seat` worthless.
     floor: TokenFloor | None = None
+    #: New value of the match row, if it changes; 0: no timer is armed any more.
+    next_deadline_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,14 @@ class Cursor:
     match_id: bytes
 
 
+class Due(NamedTuple):
+    """A match with an armed timer."""
+
+    #: Its first deadline, in microseconds since 1970-01-01 UTC.
+    deadline_us: int
+    match_id: bytes
+
+
 class StoreError(Exception):
     """The store cannot do it now (disk full, database locked, closed). Nothing was changed."""
 
@@ -137,6 +149,9 @@ class Store(ABC):
     negative number) raise ValueError and reach no storage. An `append` or `create` whose caller is
     cancelled may still become durable; its idempotency key tells.
     """
+
+    #: Told, from any thread, how many appends a flush made durable and how many seconds it took.
+    on_flush: Callable[[int, float], None] | None = None
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -210,6 +225,13 @@ class Store(ABC):
     @abstractmethod
     async def matches_with_bots(self, statuses: Collection[int]) -> Sequence[bytes]:
         """The matches of these statuses in which the server plays a seat, oldest first."""
+
+    @abstractmethod
+    async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
+        """At most `limit` matches with armed timers, after the given one.
+
+        The first deadline comes first; ties by match id.
+        """
 
     @abstractmethod
     def token_floor(self, match_id: bytes, seat: int) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sixledger.service.store.base import ApiKeyRow, Cursor, Entry, MatchRow, TokenFloor
+from sixledger.service.store.base import ApiKeyRow, Cursor, Due, Entry, MatchRow, TokenFloor
 
 #: Longest record that a store takes.
 MAX_RECORD_BYTES = 64 * 1024 * 1024
@@ -27,6 +27,7 @@ def check_creation(row: MatchRow, first: Entry) -> None:
     _check_number("created_us", row.created_us, _MAX_I64)
     _check_number("status", row.status, _MAX_U32)
     _check_number("joined", row.joined, _MAX_U32)
+    _check_number("next_deadline_us", row.next_deadline_us, _MAX_I64)
     _check_text("owner", row.owner)
     if row.rematch_of:
         check_id("rematch_of", row.rematch_of)
@@ -107,6 +108,14 @@ def check_listing(
         check_id("match_id", after.match_id)
 
 
+def check_deadlines(after: Due | None, limit: int) -> None:
+    """Raise ValueError unless a page of deadlines can be asked for like this."""
+    _check_number("limit", limit, _MAX_I64)
+    if after is not None:
+        _check_number("deadline_us", after.deadline_us, _MAX_I64)
+        check_id("match_id", after.match_id)
+
+
 def _check_fields(entry: Entry) -> None:
     # One condition for the ordinary case: this runs for every append.
     if (
@@ -122,6 +131,7 @@ def _check_fields(entry: Entry) -> None:
         and entry.seats is None
         and entry.bot is None
         and entry.floor is None
+        and entry.next_deadline_us is None
     ):
         return
     check_id("match_id", entry.match_id)
@@ -139,6 +149,8 @@ def _check_fields(entry: Entry) -> None:
         _check_text("display_name", entry.display_name)
     if entry.seats is not None:
         _check_number("seats", entry.seats, _MAX_U32)
+    if entry.next_deadline_us is not None:
+        _check_number("next_deadline_us", entry.next_deadline_us, _MAX_I64)
     if entry.bot is not None:
         _check_text("bot", entry.bot)
     if entry.floor is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +11,7 @@ from sixledger.service.store.base import (
     Appended,
     AppendResult,
     Cursor,
+    Due,
     Entry,
     MatchRow,
     RequestTaken,
@@ -22,6 +23,7 @@ from sixledger.service.store.base import (
 from sixledger.service.store.checks import (
     check_api_key,
     check_creation,
+    check_deadlines,
     check_entry,
     check_floor,
     check_id,
@@ -50,6 +52,8 @@ class _Match:
             self.row = replace(self.row, joined=entry.joined)
         if entry.seats is not None:
             self.row = replace(self.row, seats=entry.seats)
+        if entry.next_deadline_us is not None:
+            self.row = replace(self.row, next_deadline_us=entry.next_deadline_us)
         if entry.bot:
             self.bots[entry.seat] = entry.bot
         elif entry.bot is not None:
@@ -70,6 +74,8 @@ class MemoryStore(Store):
         self._matches: dict[bytes, _Match] = {}
         #: (created_us, match id), ascending.
         self._order: list[tuple[int, bytes]] = []
+        #: Matches with armed timers, ascending.
+        self._due: list[Due] = []
         self._floors: dict[tuple[bytes, int], int] = {}
         self._keys: dict[str, ApiKeyRow] = {}
         self._open = False
@@ -93,6 +99,7 @@ class MemoryStore(Store):
         match = self._matches[row.match_id] = _Match(row)
         match.add(first)
         insort(self._order, (row.created_us, row.match_id))
+        self._move_deadline(row.match_id, 0, match.row.next_deadline_us)
         return True
 
     async def append(self, entry: Entry) -> AppendResult:
@@ -107,10 +114,19 @@ class MemoryStore(Store):
             return RequestTaken(taken)
         if entry.seq != len(match.records):
             return SeqTaken()
+        deadline_us = match.row.next_deadline_us
         match.add(entry)
+        if entry.next_deadline_us is not None:
+            self._move_deadline(entry.match_id, deadline_us, entry.next_deadline_us)
         if entry.floor is not None:
             self._raise_floor(entry.match_id, entry.seat, entry.floor)
         return Appended()
+
+    def _move_deadline(self, match_id: bytes, before: int, after: int) -> None:
+        if before:
+            del self._due[bisect_left(self._due, (before, match_id))]
+        if after:
+            insort(self._due, Due(after, match_id))
 
     async def match(self, match_id: bytes) -> MatchRow | None:
         """As `Store.match`."""
@@ -159,7 +175,7 @@ class MemoryStore(Store):
                 continue
             if free_seats and row.joined >= row.seats:
                 continue
-            if row.private if owner is None else row.owner != owner:
+            if row.private if owner is None else not owner or row.owner != owner:
                 continue
             page.append(row)
         return page
@@ -168,6 +184,8 @@ class MemoryStore(Store):
         """As `Store.count_matches`."""
         check_statuses(owner, statuses)
         self._check_open()
+        if not owner:
+            return 0
         return sum(match.row.owner == owner and match.row.status in statuses for match in self._matches.values())
 
     async def bots(self, match_id: bytes) -> dict[int, str]:
@@ -181,6 +199,13 @@ class MemoryStore(Store):
         self._check_open()
         found = (self._matches[match_id] for _, match_id in self._order)
         return [match.row.match_id for match in found if match.bots and match.row.status in statuses]
+
+    async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
+        """As `Store.deadlines`."""
+        check_deadlines(after, limit)
+        self._check_open()
+        start = 0 if after is None else bisect_right(self._due, after)
+        return self._due[start : start + limit]
 
     def token_floor(self, match_id: bytes, seat: int) -> int:
         """As `Store.token_floor`."""

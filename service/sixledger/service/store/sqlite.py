@@ -17,6 +17,7 @@ from sixledger.service.store.base import (
     Appended,
     AppendResult,
     Cursor,
+    Due,
     Entry,
     MatchRow,
     Store,
@@ -26,6 +27,7 @@ from sixledger.service.store.base import (
 from sixledger.service.store.checks import (
     check_api_key,
     check_creation,
+    check_deadlines,
     check_entry,
     check_floor,
     check_id,
@@ -92,7 +94,7 @@ class SqliteStore(Store):
         """As `Store.open`."""
         if self._engine is not None:
             raise StoreError("the store is open already")
-        engine = _Engine(self._path, self._settings)
+        engine = _Engine(self._path, self._settings, self._flushed)
         starting = asyncio.ensure_future(asyncio.to_thread(engine.start))
         try:
             await asyncio.shield(starting)
@@ -177,6 +179,11 @@ class SqliteStore(Store):
         check_statuses("", statuses)
         return await self._read(lambda reader: reader.matches_with_bots(list(statuses)))
 
+    async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
+        """As `Store.deadlines`."""
+        check_deadlines(after, limit)
+        return await self._read(lambda reader: reader.deadlines(after, limit))
+
     def token_floor(self, match_id: bytes, seat: int) -> int:
         """As `Store.token_floor`."""
         return self._opened().floors.get((match_id, seat), 0)
@@ -212,6 +219,10 @@ class SqliteStore(Store):
         finally:
             self._engine = None
 
+    def _flushed(self, appends: int, seconds: float) -> None:
+        if self.on_flush is not None:
+            self.on_flush(appends, seconds)
+
     def _opened(self) -> _Engine:
         if self._engine is None or self._closing is not None:
             raise StoreError("the store is not open")
@@ -221,13 +232,13 @@ class SqliteStore(Store):
 class _Engine:
     """The threads and connections of an open store."""
 
-    def __init__(self, path: Path, settings: SqliteSettings) -> None:
+    def __init__(self, path: Path, settings: SqliteSettings, flushed: Callable[[int, float], None]) -> None:
         self._path = path
         self._settings = settings
         self._resources = ExitStack()
         self._idle: list[Reader] = []
         self.commits: GroupCommit[Job | Aside, AppendResult] = GroupCommit(
-            self._write, max_jobs=settings.max_batch, max_bytes=settings.max_batch_bytes
+            self._write, max_jobs=settings.max_batch, max_bytes=settings.max_batch_bytes, wrote=flushed
         )
         self.threads = ThreadPoolExecutor(settings.readers, "store-reader")
 

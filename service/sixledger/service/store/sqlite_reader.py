@@ -6,10 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from sixledger.service.store.base import ApiKeyRow, Cursor, MatchRow
+from sixledger.service.store.base import ApiKeyRow, Cursor, Due, MatchRow
 from sixledger.service.store.sqlite_schema import SEQ_BITS
 
-_COLUMNS = "match_id, game, seats, created_us, root_secret, status, joined, owner, private, no_spectators, rematch_of"
+_COLUMNS = (
+    "match_id, game, seats, created_us, root_secret, status, joined, owner, private, no_spectators, rematch_of, "
+    "next_deadline_us"
+)
 _KEY_COLUMNS = "id, name, digest, scopes, created_us, expires_us, calls_per_second, open_matches, owner"
 _LARGEST_SEQ = (1 << SEQ_BITS) - 1
 
@@ -120,6 +123,16 @@ class Reader:
             tuple(statuses),
         ).fetchall()
         return [match_id for (match_id,) in rows]
+
+    def deadlines(self, after: Due | None, limit: int) -> list[Due]:
+        """As Store.deadlines."""
+        rows = self._connection.execute(
+            """SELECT next_deadline_us, match_id FROM matches
+            WHERE next_deadline_us > 0 AND (next_deadline_us, match_id) > (?, ?)
+            ORDER BY next_deadline_us, match_id LIMIT ?""",
+            (*(after or (0, b"")), limit),
+        ).fetchall()
+        return [Due(*row) for row in rows]
 
     def api_keys(self) -> list[ApiKeyRow]:
         """As Store.api_keys."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from sixledger.service.store.base import StoreError
 
 #: `PRAGMA user_version` of the tables below. A change of them gets the next number and a migration.
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 #: `PRAGMA application_id`: "6LGR". Tells our files from other people's.
 APPLICATION_ID = 0x364C4752
 #: RETURNING, and the repairs of WAL that came with it.
@@ -62,6 +62,10 @@ CREATE TABLE api_keys (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, digest BLOB NOT NULL, scopes INTEGER NOT NULL, created_us INTEGER NOT NULL,
     expires_us INTEGER NOT NULL, calls_per_second INTEGER NOT NULL, open_matches INTEGER NOT NULL, owner TEXT NOT NULL
 ) WITHOUT ROWID;
+""",
+    3: """
+ALTER TABLE matches ADD COLUMN next_deadline_us INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX matches_by_deadline ON matches (next_deadline_us, match_id) WHERE next_deadline_us > 0;
 """,
 }
 

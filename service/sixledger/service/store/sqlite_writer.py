@@ -220,7 +220,7 @@ class BatchWriter:
             if row is not None:
                 matches += (
                     match, row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status, row.joined,
-                    row.owner, row.private, row.no_spectators, row.rematch_of,
+                    row.owner, row.private, row.no_spectators, row.rematch_of, row.next_deadline_us,
                 )  # fmt: skip
             records += (number, entry.record)
             places += (match << SEQ_BITS | entry.seq, number)
@@ -232,9 +232,10 @@ class BatchWriter:
                 or entry.seats is not None
                 or entry.bot is not None
                 or entry.floor is not None
+                or entry.next_deadline_us is not None
             ):
                 changes.append((match, entry))
-        self._insert_rows("matches", 12, matches)
+        self._insert_rows("matches", 13, matches)
         self._insert_rows("records", 2, records)
         self._insert_rows("places", 2, places)
         self._insert_rows("requests", 5, requests)
@@ -260,6 +261,8 @@ class BatchWriter:
             execute("DELETE FROM display_names WHERE match = ? AND seat = ?", (match, entry.seat))
         if entry.seats is not None:
             execute("UPDATE matches SET seats = ? WHERE id = ?", (entry.seats, match))
+        if entry.next_deadline_us is not None:
+            execute("UPDATE matches SET next_deadline_us = ? WHERE id = ?", (entry.next_deadline_us, match))
         if entry.bot:
             execute("INSERT OR REPLACE INTO bots VALUES (?, ?, ?)", (match, entry.seat, entry.bot))
         elif entry.bot is not None:

@@ -97,9 +97,11 @@ class Feed:
             if kind == "record":
                 return self._record(message.record)
             if kind == "heartbeat":
+                self._tracker.time.learn(message.heartbeat.time_us)
                 return message.heartbeat
             if kind == "caught_up":
                 self._tracker.head(message.caught_up.head, exactly=self._expected)
+                self._tracker.time.learn(message.caught_up.time_us)
                 self.caught_up = True
                 return message.caught_up
             if kind == "ended":
