@@ -19,7 +19,7 @@ from sixledger.v1 import match_service_pb2 as pb
 from sixledger.v1 import record_pb2
 
 _SERVICE = "sixledger.bench.Echo"
-#: The methods: an echo, and the CPU time of the server's process in seconds and its memory in bytes (big-endian doubles).
+#: The methods: an echo; the CPU time of the server's process in seconds and its memory in bytes (big-endian doubles).
 ECHO, USAGE = f"/{_SERVICE}/Echo", f"/{_SERVICE}/Usage"
 #: The same on a stream, message by message; and a bare server stream with the call that feeds it.
 ECHOES, LISTEN, SAY = f"/{_SERVICE}/Echoes", f"/{_SERVICE}/Listen", f"/{_SERVICE}/Say"

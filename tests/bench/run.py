@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import disk_bench, engine_bench, full_bench, ledger_bench, store_bench, unary_bench
+from bench import disk_bench, engine_bench, full_bench, ledger_bench, store_bench, stream_bench, unary_bench
 from bench.measure import Comparison, Figure, Report
 
 _COMPARISONS = ["Measured", "", "Baseline", "", "Ratio (min–max)", "Reach"]
@@ -43,6 +43,7 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
         "disk": lambda: disk_bench.run(folder, 3, 0.2) if quick else disk_bench.run(folder),
         "store": lambda: store(folder, 3, 0.5) if quick else store(folder, 5, 1.5),
         "unary": lambda: unary_bench.run(folder, 3, 0.7) if quick else unary_bench.run(folder),
+        "stream": lambda: stream_bench.run(folder, 3, 0.5, 64, 2, 8) if quick else stream_bench.run(folder),
         "full": lambda: full_bench.run(folder, 3, 0.7) if quick else full_bench.run(folder),
     }
 

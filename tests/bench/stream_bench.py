@@ -11,19 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from bench.measure import Comparison, Figure, Report, Spread
-from bench.unary_bench import running
+from bench.unary_bench import _running
 
 _START_S = 30
+_NOT_BOTTLENECK = "below 1: not the bottleneck"
 
 
 def _measure(folder: Path, load: str, *arguments: float, timeout_s: float) -> dict[str, Any]:
     """What a load found against a server of its own."""
-    with tempfile.TemporaryDirectory(dir=folder) as temporary, running("bench.unary_server", temporary) as server:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary, _running("bench.unary_server", temporary) as server:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         if not address:
             raise RuntimeError(f"the server did not start; exit status {server.wait(_START_S)}")
-        with running(load, address, *map(str, arguments)) as process:
+        with _running(load, address, *map(str, arguments)) as process:
             output, _ = process.communicate(timeout=_START_S + timeout_s)
             if process.returncode:
                 raise RuntimeError(f"the load failed with exit status {process.returncode}")
@@ -57,6 +58,9 @@ def run(
     def cpu(baseline: str, measured: str, base: str, name: str) -> Comparison:
         return Comparison.of(f"{name}, CPU time of the server", baseline, "µs", pairs(measured, base, "server_us"))
 
+    def figure(name: str, unit: str, kind: str, what: str, note: str) -> Figure:
+        return Figure(name, unit, Spread.of([each[kind][what] for each in windows]), note)
+
     def size(kind: str) -> str:
         return "{} bytes to the server, {} back".format(*streams["sizes"][kind])
 
@@ -87,25 +91,9 @@ def run(
             idle,
         ],
         [
-            Figure(
-                "wait for a command on a play stream, median", "ms", _spread(windows, "play", "p50_ms"), size("play")
-            ),
-            Figure("wait for a command on a play stream, 99 %", "ms", _spread(windows, "play", "p99_ms"), size("play")),
-            Figure(
-                "wait for a command of an engine session, median",
-                "ms",
-                _spread(windows, "session", "p50_ms"),
-                size("session"),
-            ),
-            Figure(
-                "load during commands on play streams",
-                "cores",
-                _spread(windows, "play", "load_cores"),
-                "below 1: not the bottleneck",
-            ),
+            figure("wait for a command on a play stream, median", "ms", "play", "p50_ms", size("play")),
+            figure("wait for a command on a play stream, 99 %", "ms", "play", "p99_ms", size("play")),
+            figure("wait for a command of an engine session, median", "ms", "session", "p50_ms", size("session")),
+            figure("load during commands on play streams", "cores", "play", "load_cores", _NOT_BOTTLENECK),
         ],
     )
-
-
-def _spread(windows: list[dict[str, dict[str, float]]], kind: str, what: str) -> Spread:
-    return Spread.of([each[kind][what] for each in windows])

@@ -109,14 +109,14 @@ class StreamLoad(Load):
             games = [Game(ready.popleft()) for _ in range(at_once)]
             while clock() < deadline:
                 orders = []
-                for at, game in enumerate(games):
-                    if (move := await game.next()) is None:
+                for at in range(at_once):
+                    if (move := await games[at].next()) is None:
                         if not ready:
                             return False
-                        games[at] = game = Game(ready.popleft())
-                        move = await game.next()
+                        games[at] = Game(ready.popleft())
+                        move = await games[at].next()
                         assert move is not None
-                    orders.append(_order(game.match, *move, at))
+                    orders.append(_order(games[at].match, *move, at))
                 request = pb.PlayRequest(orders=orders)
                 data = request.SerializeToString()
                 begun = clock()

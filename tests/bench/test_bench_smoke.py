@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from bench import disk_bench, engine_bench, full_bench, ledger_bench, run, unary_bench
+from bench import disk_bench, engine_bench, full_bench, ledger_bench, run, stream_bench, unary_bench
 from bench.engine_bench import drawn_script, play_bare, play_engine, script
 from bench.measure import Comparison, Figure, Report, Spread, number
 from sixledger.engine.nimmt import GAME

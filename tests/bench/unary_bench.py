@@ -29,7 +29,7 @@ def _python(*arguments: str, stdout: int) -> subprocess.Popen[str]:
 
 
 @contextlib.contextmanager
-def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+def _running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A process that ends with the block."""
     process = _python(*arguments, stdout=subprocess.PIPE)
     try:
@@ -45,12 +45,12 @@ def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 def measure(folder: Path, rounds: int, seconds: float, workers: int) -> dict[str, Any]:
     """What the load found: sizes of the messages and, for each round, both windows."""
-    with tempfile.TemporaryDirectory(dir=folder) as temporary, running("bench.unary_server", temporary) as server:
+    with tempfile.TemporaryDirectory(dir=folder) as temporary, _running("bench.unary_server", temporary) as server:
         assert server.stdout is not None
         address = server.stdout.readline().strip()
         if not address:
             raise RuntimeError(f"the server did not start; exit status {server.wait(_START_S)}")
-        with running("bench.unary_load", address, str(rounds), str(seconds), str(workers)) as load:
+        with _running("bench.unary_load", address, str(rounds), str(seconds), str(workers)) as load:
             output, _ = load.communicate(timeout=_START_S + (rounds + 1) * (4 * seconds + 20))
             if load.returncode:
                 raise RuntimeError(f"the load failed with exit status {load.returncode}")

@@ -85,15 +85,17 @@ class WatchLoad(Load):
         await watchers.ready()
         return watchers
 
-    async def window(self, watchers: Watchers, records: int, act: Callable[[], Awaitable[object]]) -> dict[str, float]:
+    async def delivered(
+        self, watchers: Watchers, records: int, act: Callable[[], Awaitable[object]]
+    ) -> dict[str, float]:
         """Let `act` happen so many times, each when all have got the message before."""
         begun, cpu = time.perf_counter(), (await self.usage())[0]
         for _ in range(records):
             await act()
             await watchers.all_have(1)
         cpu = (await self.usage())[0] - cpu
-        delivered = records * len(watchers._tasks)
-        return {"per_cpu_second": delivered / cpu, "per_second": delivered / (time.perf_counter() - begun)}
+        messages = records * len(watchers._tasks)
+        return {"per_cpu_second": messages / cpu, "per_second": messages / (time.perf_counter() - begun)}
 
 
 async def main(address: str, rounds: int, records: int, count: int) -> dict[str, Any]:
@@ -129,7 +131,7 @@ async def main(address: str, rounds: int, records: int, count: int) -> dict[str,
                 reply = pb.SubmitCommandResponse.FromString(await submit(request.SerializeToString()))
                 game.played = pb.PlayedCommand(record=reply.record)
 
-            found = await load.window(watchers, records, play)
+            found = await load.delivered(watchers, records, play)
             size = watchers.bytes // (records * count)
             await watchers.close()
             listeners = Watchers(load, count, LISTEN, b"", 1)
@@ -138,7 +140,7 @@ async def main(address: str, rounds: int, records: int, count: int) -> dict[str,
             async def speak(message: bytes = bytes(size)) -> None:
                 await say(message)
 
-            bare = await load.window(listeners, records, speak)
+            bare = await load.delivered(listeners, records, speak)
             await listeners.close()
             windows.append({"watch": found, "bare": bare, "bytes": size})
         return {"idle_bytes": idle_bytes, "windows": windows[1:]}

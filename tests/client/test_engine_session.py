@@ -85,6 +85,7 @@ def test_a_session_of_a_stopped_server_is_loaded_again(server: RunningServer, se
     server.stop()
     with pytest.raises((errors.Unavailable, errors.TransportError)) as caught:
         session.view()
+    assert isinstance(caught.value, (errors.Unavailable, errors.TransportError))
     assert caught.value.retryable
     server.start()
     for _ in range(3):  # the old stream may have one more thing to say

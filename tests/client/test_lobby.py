@@ -13,7 +13,7 @@ from sixledger.client import AsyncClient, Client, Credentials, SeatedMatch, Sett
 from sixledger.client.core.flow import Backoff
 from sixledger.client.core.tracker import Tracker
 from sixledger.v1 import access_service_pb2, replay_service_pb2
-from support.play import ONE_ROUND, SIGNER, HonestTable, RunningServer, credentials
+from support.play import MATCH_ID, ONE_ROUND, SIGNER, HonestTable, RunningServer, credentials
 
 ONCE = Settings(patience=0.0)
 VALID = replay_service_pb2.VERDICT_VALID
@@ -189,11 +189,12 @@ def test_seats_that_were_closed_without_the_own_one_are_a_forgery() -> None:
     table = HonestTable().start()
     own = credentials(0, sign=False)
     own.secret = bytes(32)  # somebody else's join stands where the own one should
-    tracker = Tracker(table.match_id, SIGNER.verifier_key, own)
+    tracker = Tracker(MATCH_ID, SIGNER.verifier_key, own)
+    closing = 2  # the record of the last join
+    for seq in range(closing):
+        tracker.receive(table.shown(seq, 0).record)
     with pytest.raises(errors.ForgedAct, match="without the own one"):
-        for item in table.stream(0):
-            if item.HasField("record"):
-                tracker.receive(item.record.record, item.record.late_openings)
+        tracker.receive(table.shown(closing, 0).record)
 
 
 def test_the_pause_that_a_service_asks_for_is_kept() -> None:

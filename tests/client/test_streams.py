@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections import Counter
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -56,9 +58,8 @@ async def play_through(client: AsyncClient, records: int) -> list[int]:
 
     async def look() -> None:
         async with await client.matches.watch_match(created.match_id) as spectator:
-            async for item in spectator.watch():
-                if isinstance(item, Recorded):
-                    seen.append(item.seq)
+            items = [item async for item in spectator.watch()]
+            seen.extend(item.seq for item in items if isinstance(item, Recorded))
             assert (await spectator.verify()).verdict == VALID
 
     async def play(player: AsyncSeatedMatch) -> int:
@@ -244,3 +245,12 @@ def test_a_restarted_server_is_found_again(server: RunningServer) -> None:
             player.refresh()
             assert player.match.seq == players[1].match.seq
             player.close()
+
+
+def test_the_page_about_streams_runs(server: RunningServer) -> None:
+    """Each block of code, in the order of the page."""
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "play-over-streams.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        exec(compile(block.replace("127.0.0.1:7655", server.address), "play-over-streams.md", "exec"), {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from sixledger.ledger import file, hashing
@@ -145,7 +146,8 @@ def test_a_bot_of_the_operator_is_marked_and_neither_signs_nor_contributes() -> 
     assert not closed.seats[0].HasField("hosted")
     table.contribute()
     assert verdict(table.play()).verdict == VALID
-    for wrong in ({"signing": frozenset({0})}, {"contributing": frozenset({0})}):
+    wrongs: list[dict[str, Any]] = [{"signing": frozenset({0})}, {"contributing": frozenset({0})}]
+    for wrong in wrongs:
         other = Table(2, mode=COMMIT_REVEAL, **wrong)
         with pytest.raises(MalformedAct, match="neither signs nor contributes"):
             other.join(0, hosted=True)

@@ -237,7 +237,7 @@ def one(message: dict[int, list[Any]], number: int, default: Any) -> Any:
     return message.get(number, [default])[0]
 
 
-@pytest.mark.parametrize("name", ["ledger", "lobby"])
+@pytest.mark.parametrize("name", ["ledger", "lobby", "clocks"])
 def test_a_whole_ledger(name: str) -> None:
     """Chain, heads, seals, signatures, seeds and the deal of a match, from the field numbers of the specification."""
     header, *rest = [json.loads(line) for line in VECTORS[name]["file"]]
@@ -313,7 +313,39 @@ def test_a_whole_ledger(name: str) -> None:
     key = epoch_key(reveals[1], match, 1, entropy)
     assert shuffle(stream(key, "pack"), list(range(1, 105))) == order
     assert hands == {seat: sorted(order[10 * seat : 10 * seat + 10]) for seat in range(seats)}
-    assert (opened[3][0], seats, kinds) == {"ledger": (2, 2, {6}), "lobby": (4, 3, {5, 7})}[name]
+    assert (opened[3][0], seats, kinds) == {
+        "ledger": (2, 2, {6}),
+        "lobby": (4, 3, {5, 7}),
+        "clocks": (2, 2, set()),
+    }[name]
+
+
+def test_timers() -> None:
+    """Request ids by the formula; a timer's record is that of the first armed one, and no other comes later."""
+    header, *rest = [json.loads(line) for line in VECTORS["clocks"]["file"]]
+    match = x(header["match"])
+    numbers = {"TURN": 4, "PAUSE": 5}
+    armed: list[dict[str, Any]] = []
+    fired = set()
+    for record, after in zip((line for line in rest if "body" in line), VECTORS["clocks"]["timers"], strict=True):
+        body = fields(base64.b64decode(record["body"]))
+        cause, time_us = fields(body[5][0]), body[4][0]
+        if one(cause, 1, 0) == 2:
+            first = armed[0]
+            assert (one(cause, 8, 0), one(cause, 9, 0)) == (numbers[first["timer"]], first["armed_seq"])
+            assert one(cause, 2, 0) == (first["seat"] or 0)
+            assert one(cause, 3, b"") == x(first["request_id"])
+            assert time_us >= first["deadline_us"]
+            fired.add(first["timer"])
+        else:
+            assert all(time_us <= timer["deadline_us"] for timer in armed)
+        armed = after
+        assert armed == sorted(armed, key=lambda timer: (timer["deadline_us"], timer["seat"] or 0))
+        for timer in armed:
+            seat = 0xFFFF if timer["seat"] is None else timer["seat"]
+            parts = match, u(8, timer["armed_seq"]), u(1, numbers[timer["timer"]]), u(2, seat)
+            assert H(b"sixledger/timer/1\n", *parts)[:16] == x(timer["request_id"])
+    assert fired == set(numbers)
 
 
 def test_the_salts_of_the_ledger_follow_from_the_root_secret() -> None:

@@ -370,7 +370,7 @@ async def test_a_server_with_an_authority_for_clients_turns_others_away(tmp_path
     )
 
     async def list_as(server: Server, name: str | None) -> None:
-        pair = ()
+        pair: tuple[bytes, ...] = ()
         if name is not None:
             pair = ((tmp_path / f"{name}.key").read_bytes(), (tmp_path / f"{name}.pem").read_bytes())
         credentials = grpc.ssl_channel_credentials((tmp_path / "ca.pem").read_bytes(), *pair)
@@ -379,7 +379,7 @@ async def test_a_server_with_an_authority_for_clients_turns_others_away(tmp_path
 
     async with Server(settings) as server:
         await list_as(server, "client")
-        for name in (None, "stranger"):
+        for other in (None, "stranger"):
             with pytest.raises(grpc.aio.AioRpcError) as caught:
-                await list_as(server, name)
+                await list_as(server, other)
             assert caught.value.code() is grpc.StatusCode.UNAVAILABLE

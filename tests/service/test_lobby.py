@@ -172,8 +172,8 @@ async def test_only_the_owner_closes_and_fills_seats(client: Client) -> None:
     table = await create(client, 3)
     await join(table, table.players[0])
     for token, reason in (("", "BAD_TOKEN"), (table.players[0].token, "FOREIGN_SEAT")):
-        common = {"match_id": table.match_id, "owner_token": token, "request_id": secrets.token_bytes(16)}
-        invite = {"match_id": table.match_id, "owner_token": token}
+        common: dict[str, Any] = {"match_id": table.match_id, "owner_token": token, "request_id": secrets.token_bytes(16)}
+        invite: dict[str, Any] = {"match_id": table.match_id, "owner_token": token}
         for call in (
             client.match.CloseSeats(pb.CloseSeatsRequest(**common)),
             client.match.SeatBot(pb.SeatBotRequest(**common, seat=1)),
@@ -315,7 +315,7 @@ async def test_an_invitation_ends_and_can_be_revoked_but_whoever_came_stays() ->
         table = await create(client, 3, private=True)
         invitation = await invite(table)
         joined = await join(table, table.players[0], invitation)
-        target = {"match_id": table.match_id, "token": table.owner_token}
+        target: dict[str, Any] = {"match_id": table.match_id, "token": table.owner_token}
         await client.match.RevokeTokens(pb.RevokeTokensRequest(**target, invitations=pb.Invitations()))
         refused = table.join_request(table.players[1])
         refused.invitation = invitation
@@ -338,7 +338,7 @@ async def test_without_spectators_only_seats_look_on(client: Client) -> None:
     first = await client.match.ListRecords(pb.ListRecordsRequest(match_id=table.match_id, page_size=1))
     assert [each.hash for each in first.records] == [table.first_hash]
     for token in ("", table.owner_token):
-        common = {"match_id": table.match_id, "token": token}
+        common: dict[str, Any] = {"match_id": table.match_id, "token": token}
         for call in (
             client.match.GetView(pb.GetViewRequest(**common)),
             client.match.ListRecords(pb.ListRecordsRequest(**common, first_seq=1, page_size=1)),

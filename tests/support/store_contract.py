@@ -12,6 +12,7 @@ from sixledger.service.store import (
     ApiKeyRow,
     Appended,
     Cursor,
+    Due,
     Entry,
     MatchRow,
     RequestTaken,
@@ -435,6 +436,34 @@ class StoreContract:
         await store.append(replace(new_entry(private.match_id, 1), status=RUNNING, joined=5))
         assert await store.count_matches(owner, (RUNNING,)) == 1
         assert await listed(owner, free_seats=True) == [public]
+
+    async def test_deadlines_are_kept_with_the_records_and_listed_by_time(self, store: Store) -> None:
+        base = 2**52 + int.from_bytes(os.urandom(3), "big") * 1000  # the store is shared: later than those of others
+        rows = [replace(new_row(), next_deadline_us=base + when) for when in (30, 10, 20, 20)]
+        for row in [*rows, new_row()]:
+            await new_match(store, row=row)
+
+        async def listed() -> list[Due]:
+            return list(await store.deadlines(after=Due(base, bytes(16)), limit=9))
+
+        expected = sorted(Due(row.next_deadline_us, row.match_id) for row in rows)
+        assert await listed() == expected
+        assert list(await store.deadlines(after=expected[0], limit=2)) == expected[1:3]
+        moved = replace(new_entry(rows[1].match_id, 1), next_deadline_us=base + 40)
+        assert await store.append(moved) == Appended()
+        assert (await listed())[-1] == Due(base + 40, rows[1].match_id)
+        assert await store.append(new_entry(rows[1].match_id, 2)) == Appended()
+        assert await store.match(rows[1].match_id) == replace(rows[1], next_deadline_us=base + 40)
+        assert await store.append(replace(new_entry(rows[1].match_id, 3), next_deadline_us=0)) == Appended()
+        assert await listed() == expected[1:]
+        assert await store.append(replace(new_entry(rows[0].match_id, 7), next_deadline_us=0)) == SeqTaken()
+        assert await listed() == expected[1:]
+        for row in rows:
+            await store.append(replace(new_entry(row.match_id, 1), next_deadline_us=0))
+        with pytest.raises(ValueError, match="next_deadline_us must be between"):
+            await store.append(replace(new_entry(rows[0].match_id, 9), next_deadline_us=2**63))
+        with pytest.raises(ValueError, match="match_id must be 16 bytes"):
+            await store.deadlines(after=Due(1, b""), limit=1)
 
     async def test_floors_of_tokens_only_rise(self, store: Store) -> None:
         row, _ = await new_match(store)

@@ -24,7 +24,11 @@ from sixledger.v1 import access_service_pb2 as pb
 
 T = TypeVar("T")
 
-app = App(name="admin", help="Manage a server: its API keys.")
+app = App(
+    name="admin",
+    help="Manage a server: its API keys.",
+    help_epilogue="Examples:\n\n    sixledger admin keys list\n    sixledger admin keys add club --scope create",
+)
 keys = App(
     name="keys",
     help="API keys: who may open matches, list their own, and manage keys.",

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from sixledger.cli.failures import Failure, unusable
 from sixledger.cli.keys import trust_store
 from sixledger.client import Client, ClientError, Credentials, ServerCheated, ServiceError, Settings, TransportError
-from sixledger.client.errors import BadCredentials, OriginChanged
+from sixledger.client.errors import BadApiKey, BadCredentials, OriginChanged
 from sixledger.client.trust import TrustStore
 from sixledger.service.config import Settings as ServerSettings
 
@@ -54,6 +54,8 @@ def failure(error: ClientError, server: str) -> Failure:
     """What a client's error means to a person."""
     if isinstance(error, TransportError):
         return Failure(f"no answer from {server} ({error.code}); is it the right address? `sixledger serve` starts one")
+    if isinstance(error, BadApiKey):
+        return Failure(f"the server at {server} refused: {error.message}; put a valid one into SIXLEDGER_API_KEY")
     if isinstance(error, ServiceError):
         wrong = "".join(f"; {each.field}: {each.description}" for each in error.violations)
         return Failure(f"the server at {server} refused: {error.message}{wrong}. {error.remedy}")

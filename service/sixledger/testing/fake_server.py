@@ -48,7 +48,7 @@ class FakeServer:
         self._seed = seed
         self._log_level = log_level
         self._settings = settings or ServerSettings(
-            listen="127.0.0.1:0", store="memory:", origin="fake.sixledger", watch_tick_s=0.05, grace_s=1.0
+            listen="127.0.0.1:0", store="memory:", origin="fake.sixledger", watch_tick_s=0.05, deadline_tick_s=0.05, grace_s=1.0
         )
         self._faults = Faults()
         self._opened = 0
@@ -71,6 +71,13 @@ class FakeServer:
     def verifier_key(self) -> VerifierKey:
         """What its signed heads are checked with; with the same seed it is the same."""
         return self._running().host.signer.verifier_key
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock on, and fire the timers that are due by then: when this returns their records are there."""
+        server = self._running()
+        self.clock.advance(seconds)
+        assert self._loop is not None, "it runs"
+        asyncio.run_coroutine_threadsafe(server.timekeeper.tick(), self._loop).result(timeout=30)
 
     def client(self, **arguments: Any) -> Client:
         """A new blocking client, to be closed. It is impatient: what does not work fails within five seconds."""

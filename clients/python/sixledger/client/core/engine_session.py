@@ -65,13 +65,15 @@ class EngineStream:
     def _exchange(self, steps: Sequence[pb.SessionStep]) -> Flow[list[pb.SessionResult]]:
         if self._closed:
             raise Closed("the session was closed")
-        if self._handle is None:
+        handle = self._handle
+        if handle is None:
             outbox = self._outbox = self._queue()
             timeout = self._session.settings.session_timeout
-            self._handle = yield Duplex(ENGINE, "Session", outbox, _first, 1, timeout)
+            handle = self._handle = yield Duplex(ENGINE, "Session", outbox, _first, 1, timeout)
+            assert handle is not None
         self._outbox.put_nowait(pb.SessionRequest(steps=steps))
         try:
-            response = yield Read(self._handle)
+            response = yield Read(handle)
             if response is None:
                 raise TransportError("UNAVAILABLE", "the service ended the session")
         except BaseException as error:

@@ -236,7 +236,7 @@ class StreamFeed(Feed):
         handle = self._handle
         if handle is None:
             tracker = self._tracker
-            token = tracker.credentials.token if tracker.credentials is not None else ""
+            token = self._token = self._current_token()
             self._expected, self._first = tracker.count, True
             handle = self._handle = yield from self._stream.follow(tracker.match_id, token, tracker.count)
         assert isinstance(handle, Subscription)

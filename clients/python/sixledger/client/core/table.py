@@ -224,8 +224,12 @@ class SeatTable(Table):
             match_id=self.tracker.match_id, token=self.credentials.token, own=match_service_pb2.OwnTokens()
         )
         # Not repeated: after the first time the old token is worth nothing.
-        reply = yield Unary(MATCHES, "RevokeTokens", request, self.session.settings.timeout)
-        self._take_token(reply.token)
+        self.tracker.renewing = True
+        try:
+            reply = yield Unary(MATCHES, "RevokeTokens", request, self.session.settings.timeout)
+            self._take_token(reply.token)
+        finally:
+            self.tracker.renewing = False
 
     def _take_token(self, token: str) -> None:
         self.credentials.token = token

@@ -74,6 +74,8 @@ class Tracker:
         self.registry = registry
         #: True once the own seat was given up: from then on the viewer is nobody.
         self.left = False
+        #: True while the own token is about to be replaced.
+        self.renewing = False
         #: Number of the record of the own join; -1 before.
         self._since = -1
         self._match: Match | None = None
