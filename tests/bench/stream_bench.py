@@ -62,13 +62,14 @@ def run(
         return Figure(name, unit, Spread.of([each[kind][what] for each in windows]), note)
 
     def size(kind: str) -> str:
-        return "{} bytes to the server, {} back".format(*streams["sizes"][kind])
+        to_server, back = streams["sizes"][kind]
+        return f"{workers} streams, {to_server} bytes to the server, {back} back"
 
-    play, ten, session = f"command on {workers} play streams", "ten commands of ten matches a message", "engine session"
+    play, ten, session = "command on play streams", "ten commands of ten matches a message", "engine session"
     unary, echo = "unary command, durable", "echo on bare streams, same server and sizes"
     watch = [(each["watch"]["per_cpu_second"], each["bare"]["per_cpu_second"]) for each in watching["windows"]]
     delivered = Comparison.of(
-        f"records to {watchers} watchers of a match",
+        "records to the watchers of a match",
         "messages on bare server streams",
         "a CPU second",
         watch,

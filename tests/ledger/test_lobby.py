@@ -108,7 +108,9 @@ def test_the_owner_begins_with_fewer_seats_and_the_draws_are_over_those() -> Non
     given = [table.contribution(0), None, table.contribution(2)]
     assert table.match.entropy == hashing.entropy(table.match.match_id, table.match.seeds.commitment, given)
     table.play()
-    assert len(table.game.outcome(table.match.state).scores) == 3
+    outcome = table.game.outcome(table.match.state)
+    assert outcome is not None
+    assert len(outcome.scores) == 3
     assert verdict(table).verdict == VALID
     assert len(fold(table.records).seats) == 3
 

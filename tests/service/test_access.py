@@ -150,7 +150,7 @@ def test_settings_of_access_are_checked() -> None:
         ({"verification_cpu_s": 0}, "verification_cpu_s"),
     ):
         with pytest.raises(ValueError, match=name):
-            Settings(**wrong)  # type: ignore[arg-type]
+            Settings(**wrong)
     read = Settings.from_environment({"SIXLEDGER_CALLS_PER_SECOND": "2.5", "SIXLEDGER_MAX_OPEN_MATCHES": "7"})
     assert (read.calls_per_second, read.max_open_matches) == (2.5, 7)
 

@@ -172,7 +172,7 @@ async def test_only_the_owner_closes_and_fills_seats(client: Client) -> None:
     table = await create(client, 3)
     await join(table, table.players[0])
     for token, reason in (("", "BAD_TOKEN"), (table.players[0].token, "FOREIGN_SEAT")):
-        common: dict[str, Any] = {"match_id": table.match_id, "owner_token": token, "request_id": secrets.token_bytes(16)}
+        common: dict[str, Any] = of_owner(table) | {"owner_token": token}
         invite: dict[str, Any] = {"match_id": table.match_id, "owner_token": token}
         for call in (
             client.match.CloseSeats(pb.CloseSeatsRequest(**common)),
@@ -470,7 +470,7 @@ async def test_the_owner_locks_a_seat_for_ever(tmp_path: Path) -> None:
             await watched(watching)
         assert failure(caught.value).reason == "BAD_TOKEN"
     async with Server(settings) as server, client_of(server) as client:
-        request = pb.ListLegalCommandsRequest(match_id=table.match_id, token=table.players[1].token)
-        assert (await failing(client.match.ListLegalCommands(request))).reason == "BAD_TOKEN"
+        legal = pb.ListLegalCommandsRequest(match_id=table.match_id, token=table.players[1].token)
+        assert (await failing(client.match.ListLegalCommands(legal))).reason == "BAD_TOKEN"
         assert (await failing(client.match.JoinMatch(table.join_request(table.players[1])))).reason == "BAD_TOKEN"
         await client.match.AbortMatch(pb.AbortMatchRequest(**of_owner(table)))

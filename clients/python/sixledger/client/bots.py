@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from sixledger.client.aio.client import AsyncClient
 from sixledger.client.aio.tables import AsyncSeatedMatch
 from sixledger.client.credentials import Credentials
-from sixledger.client.errors import IllegalCommand, StaleDecision
+from sixledger.client.errors import IllegalCommand, MatchPaused, StaleDecision
 from sixledger.client.sync.client import Client
 from sixledger.client.sync.tables import SeatedMatch
 from sixledger.engine.game import Outcome
@@ -52,7 +52,7 @@ def run_bot(
             seen = table.match.seq
             try:
                 table.play(policy(table.view(), random))
-            except (StaleDecision, IllegalCommand):
+            except (StaleDecision, IllegalCommand, MatchPaused):
                 table.refresh()
                 if table.match.seq == seen:
                     raise  # the policy is wrong; else the match went on meanwhile: decide again
@@ -90,7 +90,7 @@ async def run_bot_async(
             seen = table.match.seq
             try:
                 await table.play(policy(table.view(), random))
-            except (StaleDecision, IllegalCommand):
+            except (StaleDecision, IllegalCommand, MatchPaused):
                 await table.refresh()
                 if table.match.seq == seen:
                     raise  # the policy is wrong; else the match went on meanwhile: decide again

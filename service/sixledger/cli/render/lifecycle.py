@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf import json_format
+from sixledger.v1 import record_pb2
 
 _WORDS = {
     "joined": "{who} takes seat {seat}.",
@@ -23,6 +24,28 @@ _WORDS = {
 }
 
 
+#: What nobody, or some seat, did not do in time.
+_MISSED = {
+    record_pb2.TIMER_KIND_JOIN: "not enough players sat down in time",
+    record_pb2.TIMER_KIND_CONTRIBUTE: "{who} did not contribute to the randomness in time",
+    record_pb2.TIMER_KIND_REVEAL: "{who} did not reveal the contribution in time",
+}
+
+
+def _missed(missed: record_pb2.MissedDeadline, names: Sequence[str]) -> str:
+    who = " and ".join(names[seat] if seat < len(names) else f"seat {seat}" for seat in missed.seats)
+    return f"The table is aborted: {_MISSED.get(missed.timer, 'a deadline has passed').format(who=who)}."
+
+
+def timed_out(body: record_pb2.Body, names: Sequence[str]) -> list[str]:
+    """A line if a timer gave the command of a record, because its seat had run out of time; else none."""
+    if body.cause.kind != record_pb2.CAUSE_KIND_TIMER or not body.command:
+        return []
+    seat = body.cause.seat
+    who = names[seat] if seat < len(names) else f"seat {seat}"
+    return [f"{who} has run out of time: the first legal command counts."]
+
+
 def life(step: Any, names: Sequence[str]) -> str:
     """One step; `names` are by seat. A step without words of its own is told by its name and plain fields."""
     kind: str | None = step.WhichOneof("step")
@@ -33,6 +56,8 @@ def life(step: Any, names: Sequence[str]) -> str:
         return f"The match is open: {inner.ruleset.id}, {inner.seats} seats."
     seat = getattr(inner, "seat", None)
     who = names[seat] if isinstance(seat, int) and seat < len(names) else ""
+    if kind == "aborted" and inner.HasField("missed"):
+        return _missed(inner.missed, names)
     if kind in _WORDS:
         return _WORDS[kind].format(who=who, seat=seat)
     content = json_format.MessageToDict(inner, preserving_proto_field_name=True)

@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf import json_format
 from rich.text import Text
 from sixledger.cli.render import Drawing
-from sixledger.cli.render.lifecycle import life
+from sixledger.cli.render.lifecycle import life, timed_out
 from sixledger.cli.replay.course import Entry, Eyes, Moment
 from sixledger.ledger.heads import format_time
 from sixledger.v1 import record_pb2
@@ -62,6 +62,7 @@ def signature(moment: Moment) -> tuple[str, str]:
 def story(game: Drawing, moment: Moment, names: Names, eyes: Eyes) -> list[Text]:
     """What happened, in a few lines: never none."""
     lines = [Text(life(step, names), "faint") for step in moment.facts.body.lifecycle]
+    lines += [Text(said, "faint") for said in timed_out(moment.facts.body, names)]
     lines += game.tell(moment.events(eyes), names, eyes.seat)
     if not lines and (deed := moment.command(eyes)) is not None:
         you = moment.entry.seat is not None and moment.entry.seat == eyes.seat
