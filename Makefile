@@ -20,7 +20,7 @@ endif
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test lint lint-style lint-types lint-layers lint-schema format proto golden pictures bench wheel clean
+.PHONY: help setup run serve test browser docs lint lint-style lint-types lint-layers lint-schema format proto golden pictures bench wheel clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,13 @@ serve: $(VENV)/.installed ## Start the service on this machine
 
 test: $(VENV)/.installed-test ## Run all tests
 	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
+
+browser: $(VENV)/.installed-test ## Look at the page of the web tutorial in headless Chromium
+	$(PY) -m pytest -m browser tests/browser $(ARGS)
+
+docs: $(VENV)/.installed-test ## Generate the reference and build the documentation site into site/
+	$(PY) docs/generate.py
+	$(BIN)/mkdocs build --strict --quiet
 
 lint: lint-style lint-types lint-layers lint-schema ## Check style, types, layers, schema and generated code
 
@@ -78,7 +85,7 @@ wheel: $(VENV)/.installed-test ## Build wheel and source distribution into dist/
 	$(PY) -m build --no-isolation --outdir dist
 
 clean: ## Remove what was built, measured and cached (.venv stays)
-	rm -rf build dist out .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist out site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 # Stamps: a second run installs nothing unless pyproject.toml is newer.

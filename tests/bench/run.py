@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import disk_bench, engine_bench, ledger_bench, store_bench, unary_bench
+from bench import disk_bench, engine_bench, full_bench, ledger_bench, store_bench, stream_bench, unary_bench
 from bench.measure import Comparison, Figure, Report
 
 _COMPARISONS = ["Measured", "", "Baseline", "", "Ratio (min–max)", "Reach"]
@@ -43,6 +43,8 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
         "disk": lambda: disk_bench.run(folder, 3, 0.2) if quick else disk_bench.run(folder),
         "store": lambda: store(folder, 3, 0.5) if quick else store(folder, 5, 1.5),
         "unary": lambda: unary_bench.run(folder, 3, 0.7) if quick else unary_bench.run(folder),
+        "stream": lambda: stream_bench.run(folder, 3, 0.5, 64, 2, 8) if quick else stream_bench.run(folder),
+        "full": lambda: full_bench.run(folder, 3, 0.7) if quick else full_bench.run(folder),
     }
 
 
@@ -87,9 +89,9 @@ def plain(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks; exit status 1 with `--check` if a ratio is out of reach."""
     parser = argparse.ArgumentParser(description="Measure Sixledger: ratios to baselines of the same run.")
-    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: under 40 s")
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: under a minute")
     parser.add_argument(
-        "--only", action="append", metavar="PART", help="engine, ledger, disk, store or unary; repeatable"
+        "--only", action="append", metavar="PART", help="engine, ledger, disk, store, unary or full; repeatable"
     )
     parser.add_argument("--folder", type=Path, help="where stores are made: on the disk that is meant")
     parser.add_argument("--check", action="store_true", help="exit status 1 if a ratio is out of reach")

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from bench import disk_bench, engine_bench, ledger_bench, run, unary_bench
+from bench import disk_bench, engine_bench, full_bench, ledger_bench, run, stream_bench, unary_bench
 from bench.engine_bench import drawn_script, play_bare, play_engine, script
 from bench.measure import Comparison, Figure, Report, Spread, number
 from sixledger.engine.nimmt import GAME
@@ -61,6 +61,14 @@ def test_the_store_benchmark_runs(tmp_path: Path) -> None:
 
 def test_the_unary_benchmark_runs(tmp_path: Path) -> None:
     check(unary_bench.run(tmp_path, rounds=1, seconds=0.1, workers=4))
+
+
+def test_the_benchmark_of_everything_runs(tmp_path: Path) -> None:
+    check(full_bench.run(tmp_path, rounds=1, seconds=0.1, workers=4))
+
+
+def test_the_stream_benchmark_runs(tmp_path: Path) -> None:
+    check(stream_bench.run(tmp_path, 1, 0.05, 2, 1, 2, 100))
 
 
 def test_a_ratio_is_within_reach_on_the_right_side() -> None:

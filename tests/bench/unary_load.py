@@ -89,9 +89,13 @@ class Load:
         for channel in self._channels:
             await channel.close()
 
+    def channel(self, number: int) -> Any:
+        """The channel of worker `number`."""
+        return self._channels[number % _CHANNELS]
+
     def stub(self, number: int, method: str) -> Callable[[bytes], Awaitable[bytes]]:
         """A call on the channel of worker `number`, bytes in and out."""
-        stub: Callable[[bytes], Awaitable[bytes]] = self._channels[number % _CHANNELS].unary_unary(method)
+        stub: Callable[[bytes], Awaitable[bytes]] = self.channel(number).unary_unary(method)
         return stub
 
     async def call(self, number: int, method: str, request: Any, reply: type[Any]) -> Any:
@@ -194,7 +198,7 @@ class Load:
         return Window(len(waits), wall, load, await self._server_cpu() - server, waits)
 
     async def _server_cpu(self) -> float:
-        (seconds,) = struct.unpack("!d", await self.stub(0, USAGE)(b""))
+        seconds, _ = struct.unpack("!dd", await self.stub(0, USAGE)(b""))
         return float(seconds)
 
 

@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 from sixledger.client import (
     AsyncClient,
+    AsyncEngineSession,
+    AsyncMatchStream,
     AsyncSeatedMatch,
     AsyncWatchedMatch,
     Client,
+    EngineSession,
+    MatchStream,
     SeatedMatch,
     WatchedMatch,
     aio,
@@ -20,18 +24,24 @@ from sixledger.client import (
     run_bot_async,
     sync,
 )
+from sixledger.client.aio import access as aio_access
 from sixledger.client.aio import catalog as aio_catalog
 from sixledger.client.aio import engine as aio_engine
+from sixledger.client.aio import lobby as aio_lobby
 from sixledger.client.aio import matches as aio_matches
 from sixledger.client.aio import replay as aio_replay
-from sixledger.client.sync import catalog, engine, matches, replay
+from sixledger.client.sync import access, catalog, engine, lobby, matches, replay
 
 PAIRS = [
     (Client, AsyncClient),
     (catalog.Catalog, aio_catalog.Catalog),
     (matches.Matches, aio_matches.Matches),
+    (lobby.Lobby, aio_lobby.Lobby),
+    (access.Access, aio_access.Access),
     (engine.Engine, aio_engine.Engine),
     (replay.Replay, aio_replay.Replay),
+    (EngineSession, AsyncEngineSession),
+    (MatchStream, AsyncMatchStream),
     (WatchedMatch, AsyncWatchedMatch),
     (SeatedMatch, AsyncSeatedMatch),
 ]
@@ -76,7 +86,7 @@ def test_what_waits_is_awaited(sync_kind: type, async_kind: type) -> None:
 def test_areas_are_named_alike() -> None:
     with Client("127.0.0.1:1") as client:
         areas = {name for name in vars(client) if not name.startswith("_")}
-    assert areas == {"catalog", "matches", "engine", "replay"}
+    assert areas == {"catalog", "matches", "lobby", "engine", "replay", "access"}
 
 
 def test_the_bot_runners_are_alike() -> None:

@@ -237,13 +237,15 @@ def one(message: dict[int, list[Any]], number: int, default: Any) -> Any:
     return message.get(number, [default])[0]
 
 
-def test_a_whole_ledger() -> None:
+@pytest.mark.parametrize("name", ["ledger", "lobby", "clocks"])
+def test_a_whole_ledger(name: str) -> None:
     """Chain, heads, seals, signatures, seeds and the deal of a match, from the field numbers of the specification."""
-    header, *rest = [json.loads(line) for line in VECTORS["ledger"]["file"]]
+    header, *rest = [json.loads(line) for line in VECTORS[name]["file"]]
     records = [line for line in rest if "body" in line]
     match, previous, keys, hashes = x(header["match"]), bytes(32), {}, []
     bodies, order, reveals, contributions = [], [], {}, {}
     hands: dict[int, list[int]] = {}
+    seats, kinds = 0, set()
     for seq, record in enumerate(records):
         data = base64.b64decode(record["body"])
         body = fields(data)
@@ -268,6 +270,8 @@ def test_a_whole_ledger() -> None:
                 if number == 2:
                     keys[seat] = one(inner, 2, b"")
                     kind, payload = 2, keys[seat]
+                elif number == 3:
+                    seats = len(inner[1])
                 elif number == 4:
                     kind, payload = 3, one(inner, 2, b"")
                     contributions[seat] = payload
@@ -275,15 +279,16 @@ def test_a_whole_ledger() -> None:
                     kind, payload = 4, one(inner, 2, b"")
                     assert H(b"sixledger/contribution/1\n", match, u(2, seat), payload) == contributions[seat]
                     contributions[seat] = payload
-                elif number == 7:
-                    kind, payload = 6, b""
+                elif number in {7, 9, 10}:
+                    kind, payload = {7: 6, 9: 5, 10: 7}[number], b""
+                    kinds.add(kind)
         if 6 in body:
             kind, payload = 1, body[6][0]
             game_command = fields(one(fields(payload), 2, b""))
             if 1 in game_command:  # select_card has a secret field: the first seal holds command and signature
                 sealed = fields(values.pop(0))
                 payload, signature = one(sealed, 1, b""), one(sealed, 2, b"")
-        if one(cause, 1, 0) == 1:
+        if one(cause, 1, 0) == 1 and keys[seat]:
             observed, request = one(cause, 5, b""), one(cause, 3, b"")
             assert observed in hashes[:-1]
             assert H(b"sixledger/key/1\n", keys[seat])[:8] == one(cause, 6, b"")
@@ -304,10 +309,43 @@ def test_a_whole_ledger() -> None:
     # the seed chain and the deal
     opened = fields(fields(bodies[0][7][0])[1][0])
     assert chain_step(match, 1, reveals[1]) == opened[5][0]
-    entropy = entropy_of(match, opened[5][0], [contributions[0], contributions[1]])
+    entropy = entropy_of(match, opened[5][0], [contributions.get(seat) for seat in range(seats)])
     key = epoch_key(reveals[1], match, 1, entropy)
     assert shuffle(stream(key, "pack"), list(range(1, 105))) == order
-    assert hands == {0: sorted(order[:10]), 1: sorted(order[10:20])}
+    assert hands == {seat: sorted(order[10 * seat : 10 * seat + 10]) for seat in range(seats)}
+    assert (opened[3][0], seats, kinds) == {
+        "ledger": (2, 2, {6}),
+        "lobby": (4, 3, {5, 7}),
+        "clocks": (2, 2, set()),
+    }[name]
+
+
+def test_timers() -> None:
+    """Request ids by the formula; a timer's record is that of the first armed one, and no other comes later."""
+    header, *rest = [json.loads(line) for line in VECTORS["clocks"]["file"]]
+    match = x(header["match"])
+    numbers = {"TURN": 4, "PAUSE": 5}
+    armed: list[dict[str, Any]] = []
+    fired = set()
+    for record, after in zip((line for line in rest if "body" in line), VECTORS["clocks"]["timers"], strict=True):
+        body = fields(base64.b64decode(record["body"]))
+        cause, time_us = fields(body[5][0]), body[4][0]
+        if one(cause, 1, 0) == 2:
+            first = armed[0]
+            assert (one(cause, 8, 0), one(cause, 9, 0)) == (numbers[first["timer"]], first["armed_seq"])
+            assert one(cause, 2, 0) == (first["seat"] or 0)
+            assert one(cause, 3, b"") == x(first["request_id"])
+            assert time_us >= first["deadline_us"]
+            fired.add(first["timer"])
+        else:
+            assert all(time_us <= timer["deadline_us"] for timer in armed)
+        armed = after
+        assert armed == sorted(armed, key=lambda timer: (timer["deadline_us"], timer["seat"] or 0))
+        for timer in armed:
+            seat = 0xFFFF if timer["seat"] is None else timer["seat"]
+            parts = match, u(8, timer["armed_seq"]), u(1, numbers[timer["timer"]]), u(2, seat)
+            assert H(b"sixledger/timer/1\n", *parts)[:16] == x(timer["request_id"])
+    assert fired == set(numbers)
 
 
 def test_the_salts_of_the_ledger_follow_from_the_root_secret() -> None:

@@ -11,7 +11,7 @@ from sixledger.engine.version import __version__
 from support.wheel import ROOT, Distributions, Environment, resolve
 
 FOLDERS = ["protos/python", "engine", "service", "clients/python"]
-PACKAGES = ["engine", "ledger", "service", "cli", "client"]
+PACKAGES = ["engine", "ledger", "service", "cli", "client", "testing"]
 
 IMPORT = """
 import importlib, json, sys

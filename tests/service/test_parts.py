@@ -142,7 +142,7 @@ def test_every_reason_has_a_status_and_a_remedy() -> None:
             found = contract(error_pb2.Reason.ValueType(value.number))
             assert grpc.StatusCode[found.status] is not grpc.StatusCode.OK
             assert found.remedy.endswith(".")
-            assert found.retryable == (found.status == "UNAVAILABLE")
+            assert found.retryable == (found.status == "UNAVAILABLE" or found.name == "RATE_LIMITED")
 
 
 def test_a_detail_that_does_not_fit_the_trailers_loses_its_view() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from random import Random
 from typing import Any
@@ -19,11 +18,7 @@ from sixledger.v1 import match_service_pb2 as pb
 from sixledger.v1 import record_pb2
 from support.hosts import Clock, StoreAround, hosting, root_secrets
 from support.servers import TWO_ROUNDS, Player, client_of, memory_settings, serving, start
-
-
-def spellings(secret: bytes) -> list[str]:
-    """How bytes may appear in a text."""
-    return [secret.hex(), base64.b64encode(secret).decode().rstrip("="), repr(secret)[2:-1], str(list(secret))]
+from support.spelling import spellings
 
 
 @pytest.fixture

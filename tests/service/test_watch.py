@@ -9,7 +9,10 @@ import pytest
 from sixledger.ledger.heads import SignedHead
 from sixledger.ledger.match import begin
 from sixledger.ledger.records import add_openings
+from sixledger.service import watch as watching
 from sixledger.service.errors import ServiceError
+from sixledger.service.host import MatchHost
+from sixledger.service.hosted import Hosted
 from sixledger.service.hub import Hub
 from sixledger.service.watch import WatchTiming
 from sixledger.v1 import error_pb2, record_pb2
@@ -207,3 +210,31 @@ async def test_nothing_stays_registered() -> None:
             if not server.host.hub.watched(table.match_id):
                 break
         assert not server.host.hub.watched(table.match_id)
+
+
+async def test_an_item_is_made_once_for_all_who_may_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thirty spectators and both seats follow a match live: each record is redacted once for each of the three."""
+    made: list[tuple[int, int | None]] = []
+    original = watching.item_for
+
+    async def counted(
+        host: MatchHost, hosted: Hosted, seq: int, record: record_pb2.Record, viewer: int | None, *, with_head: bool
+    ) -> bytes:
+        made.append((seq, viewer))
+        return await original(host, hosted, seq, record, viewer, with_head=with_head)
+
+    monkeypatch.setattr(watching, "item_for", counted)
+    async with hosting(timing=WatchTiming(tick_s=0.02, heartbeat_s=5, head_s=3600)) as (table, _):
+        match = await table.start()
+        live = [table.watch(match.match_id, snapshot=True) for _ in range(30)]
+        live += [table.watch(match.match_id, token=token, snapshot=True) for token in match.tokens]
+        for watch in live:
+            await caught_up(watch)
+        following = [asyncio.create_task(watched(watch)) for watch in live]
+        while not (await table.host.hosted(match.match_id)).match.over:
+            await table.play(match, 1)
+            await asyncio.sleep(0)
+        items = await asyncio.gather(*following)
+        assert records_of(items[0])
+        assert all(records_of(each) == records_of(items[0]) for each in items[:30])
+        assert len(made) == len(set(made)) == 3 * len(records_of(items[0]))

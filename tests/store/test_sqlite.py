@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sixledger.service.store import Appended, RequestTaken, SqliteSettings, SqliteStore, StoreError
+from sixledger.service.store import Appended, RequestTaken, SqliteSettings, SqliteStore, StoreError, sqlite_schema
 from sixledger.service.store.sqlite_schema import connect
 from support.store_contract import RUNNING, new_entry, new_match, new_row
 
@@ -76,9 +76,9 @@ async def test_a_newer_schema_is_refused(path: Path) -> None:
     async with SqliteStore(path):
         pass
     connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 2")
+    connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(StoreError, match="schema version 2, this release knows 1"):
+    with pytest.raises(StoreError, match="schema version 99, this release knows"):
         await SqliteStore(path).open()
 
 
@@ -295,3 +295,29 @@ async def test_what_was_confirmed_survives_a_kill_and_no_ledger_has_a_gap(path: 
             WHERE n <> last + 1 OR keys <> n OR seq <> last"""
         assert connection.execute(gaps).fetchall() == [(0,)]
         connection.close()
+
+
+async def test_a_store_of_the_first_schema_is_brought_up_to_date(path: Path) -> None:
+    """What it keeps stays, and it takes more; a second opening finds nothing to do."""
+    row = new_row()
+    first = new_entry(row.match_id, 0)
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        f"PRAGMA journal_mode = WAL; {sqlite_schema._TABLES} "
+        f"PRAGMA application_id = {sqlite_schema.APPLICATION_ID}; PRAGMA user_version = 1;"
+    )
+    values = (row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status, row.joined)
+    connection.execute("INSERT INTO matches VALUES (1, ?, ?, ?, ?, ?, ?, ?)", values)
+    connection.execute("INSERT INTO records VALUES (1, ?)", (first.record,))
+    connection.execute("INSERT INTO places VALUES (?, 1)", (1 << sqlite_schema.SEQ_BITS,))
+    connection.commit()
+    connection.close()
+    for number in (1, 2):
+        async with SqliteStore(path) as store:
+            assert await store.match(row.match_id) == row
+            assert (await store.records(row.match_id, 0, 9))[0] == first.record
+            assert await store.append(new_entry(row.match_id, number)) == Appended()
+            await new_match(store)
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (sqlite_schema.SCHEMA_VERSION,)
+    connection.close()

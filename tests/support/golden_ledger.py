@@ -18,6 +18,7 @@ if __name__ == "__main__":  # run as a script: find the sibling modules as the t
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from sixledger.engine.nimmt import GAME
+from sixledger.v1 import record_pb2
 from support.ledgers import COMMIT_REVEAL, SEATS, SERVER_ONLY, Table, rounds
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -42,10 +43,71 @@ def _running() -> bytes:
     return Table(4, rounds(2), SERVER_ONLY, immediate=True, name="golden running").play(60).file(viewer="seat:2")
 
 
+def _timed() -> bytes:
+    """Two seats sign and contribute against the clock: a pause, first legal commands for those who run out of time."""
+    both = frozenset({0, 1})
+    clock = record_pb2.Clock(
+        turn_us=2_000_000, bank_us=5_000_000, increment_us=100_000, join_us=60_000_000, contribute_us=30_000_000,
+        reveal_us=30_000_000, pause_us=3_600_000_000,
+    )  # fmt: skip
+    table = Table(
+        mode=COMMIT_REVEAL, signing=both, contributing=both, clock=clock, policy=record_pb2.TIMEOUT_POLICY_FIRST_LEGAL,
+        name="golden timed",
+    )  # fmt: skip
+    _against_the_clock(table, 12)
+    while not table.match.over:
+        table.fire(1_000)
+    return table.file(5)
+
+
+def _forfeited() -> bytes:
+    """Three seats with two seconds for each act; in the middle of the first round one does not act in time."""
+    clock = record_pb2.Clock(turn_us=2_000_000)
+    table = Table(3, mode=SERVER_ONLY, clock=clock, policy=record_pb2.TIMEOUT_POLICY_FORFEIT, name="golden forfeited")
+    _against_the_clock(table, 10)
+    table.fire()
+    return table.file()
+
+
+def _withheld() -> bytes:
+    """Three seats contribute; one does not reveal in time."""
+    three = frozenset({0, 1, 2})
+    clock = record_pb2.Clock(contribute_us=30_000_000, reveal_us=30_000_000)
+    table = Table(3, mode=COMMIT_REVEAL, contributing=three, clock=clock, name="golden withheld")
+    for seat in range(3):
+        table.join(seat)
+    for seat in range(3):
+        table.commit(seat)
+    table.reveal(0)
+    table.reveal(2)
+    table.fire()
+    return table.file()
+
+
+def _against_the_clock(table: Table, commands: int) -> None:
+    """Play so many commands, a tenth of a second each, with a pause of a minute after five."""
+    table.start()
+    table.at = 1_000_000
+    for number in range(commands):
+        table.at += 100_000
+        table.play_one()
+        if number == 5:
+            table.pause()
+            table.at += 60_000_000
+            table.resume()
+
+
 def ledgers() -> dict[Path, bytes]:
     """Every golden ledger as it should be."""
     folder = FOLDER / f"{GAME.id}@{GAME.version}"
-    files = {"two-seats-signed": _signed(), "three-seats-resigned": _resigned(), "four-seats-running": _running()}
+    files = {
+        "two-seats-signed": _signed(),
+        "three-seats-resigned": _resigned(),
+        "four-seats-running": _running(),
+        "two-seats-timed": _timed(),
+        "three-seats-forfeited": _forfeited(),
+        "three-seats-withheld": _withheld(),
+    }
     return {folder / f"{name}.ledger.jsonl": data for name, data in files.items()}
 
 

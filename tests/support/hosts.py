@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -13,7 +13,17 @@ from sixledger.ledger.heads import HeadSigner
 from sixledger.service.host import MatchHost
 from sixledger.service.keyring import Keyring
 from sixledger.service.match_servicer import MatchServicer
-from sixledger.service.store import AppendResult, Cursor, Entry, MatchRow, MemoryStore, Store
+from sixledger.service.store import (
+    ApiKeyRow,
+    AppendResult,
+    Cursor,
+    Due,
+    Entry,
+    MatchRow,
+    MemoryStore,
+    Store,
+    TokenFloor,
+)
 from sixledger.service.tokens import TokenMint
 from sixledger.service.watch import WatchTiming
 from sixledger.v1 import game_pb2, record_pb2
@@ -82,9 +92,42 @@ class StoreAround(Store):
         return await self.inner.display_names(match_id)
 
     async def list_matches(
-        self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
+        self,
+        *,
+        status: int | None,
+        game: str | None,
+        after: Cursor | None,
+        limit: int,
+        free_seats: bool = False,
+        owner: str | None = None,
     ) -> Sequence[MatchRow]:
-        return await self.inner.list_matches(status=status, game=game, after=after, limit=limit)
+        return await self.inner.list_matches(
+            status=status, game=game, after=after, limit=limit, free_seats=free_seats, owner=owner
+        )
+
+    async def count_matches(self, owner: str, statuses: Collection[int]) -> int:
+        return await self.inner.count_matches(owner, statuses)
+
+    async def bots(self, match_id: bytes) -> dict[int, str]:
+        return await self.inner.bots(match_id)
+
+    async def matches_with_bots(self, statuses: Collection[int]) -> Sequence[bytes]:
+        return await self.inner.matches_with_bots(statuses)
+
+    async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
+        return await self.inner.deadlines(after=after, limit=limit)
+
+    def token_floor(self, match_id: bytes, seat: int) -> int:
+        return self.inner.token_floor(match_id, seat)
+
+    async def raise_floor(self, match_id: bytes, seat: int, floor: TokenFloor) -> None:
+        await self.inner.raise_floor(match_id, seat, floor)
+
+    async def put_api_key(self, row: ApiKeyRow) -> None:
+        await self.inner.put_api_key(row)
+
+    async def api_keys(self) -> Sequence[ApiKeyRow]:
+        return await self.inner.api_keys()
 
 
 @dataclass

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sixledger.engine.game import Game
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
-from sixledger.ledger import file, hashing, keys, records
+from sixledger.ledger import clocks, file, hashing, keys, records
 from sixledger.ledger.author import Author
 from sixledger.ledger.heads import HeadSigner, VerifierKey
 from sixledger.ledger.match import Match
@@ -57,8 +57,15 @@ class Table:
     signing: frozenset[int] = frozenset()
     contributing: frozenset[int] = frozenset()
     immediate: bool = False
+    #: The table asks for readiness from so many seats on; 0: it does not.
+    ready_seats: int = 0
     name: str = "table"
     game: Game[Any] = GAME
+    #: Time limits, and what happens when a seat runs out of time.
+    clock: record_pb2.Clock | None = None
+    policy: record_pb2.TimeoutPolicy.ValueType = record_pb2.TIMEOUT_POLICY_UNSPECIFIED
+    #: Microseconds since the start of the match for the next acts; None: a time that grows with the records.
+    at: int | None = None
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.name)
@@ -76,6 +83,9 @@ class Table:
             time_us=START_US,
             mode=self.mode,
             immediate=self.immediate,
+            ready_seats=self.ready_seats,
+            clock=self.clock,
+            timeout_policy=self.policy,
         )
         self.records.append(record)
         self.matches.append(self.match)
@@ -98,7 +108,8 @@ class Table:
             )
             cause.key_id = keys.key_id(keys.public_bytes(key))
             cause.signature = key.sign(message)
-        return engine_service_pb2.Action(cause=cause, time_us=START_US + 1_000 * len(self.records), **fields)
+        at = 1_000 * len(self.records) if self.at is None else self.at
+        return engine_service_pb2.Action(cause=cause, time_us=START_US + at, **fields)
 
     def key(self, seat: int) -> Ed25519PrivateKey:
         """The private key of a seat."""
@@ -119,11 +130,25 @@ class Table:
         self.matches.append(self.match)
         return record
 
-    def join(self, seat: int) -> record_pb2.Record:
+    def join(self, seat: int, *, hosted: bool = False) -> record_pb2.Record:
         """A seat joins."""
         public_key = self.public_key(seat)
-        join = engine_service_pb2.JoinAction(public_key=public_key, contributes=seat in self.contributing)
+        join = engine_service_pb2.JoinAction(
+            public_key=public_key, contributes=seat in self.contributing, hosted=hosted
+        )
         return self.act(self.action(seat, keys.ActKind.JOIN, public_key, join=join))
+
+    def leave(self, seat: int) -> record_pb2.Record:
+        """A seat leaves."""
+        return self.act(self.action(seat, keys.ActKind.LEAVE, leave=engine_service_pb2.LeaveAction()))
+
+    def ready(self, seat: int) -> record_pb2.Record:
+        """A seat is ready."""
+        return self.act(self.action(seat, keys.ActKind.READY, ready=engine_service_pb2.ReadyAction()))
+
+    def close(self) -> record_pb2.Record:
+        """The owner closes the seats."""
+        return self.act(self.table_action(close=engine_service_pb2.CloseAction()))
 
     def start(self) -> None:
         """All that happens before the first deal."""
@@ -131,13 +156,25 @@ class Table:
             return
         for seat in range(self.seats):
             self.join(seat)
+        self.contribute()
+
+    def contribute(self) -> None:
+        """Every contributing seat contributes."""
         if self.mode == COMMIT_REVEAL:
             for seat in sorted(self.contributing):
-                value = hashing.contribution_commitment(self.match.match_id, seat, self.contribution(seat))
-                self.act(self.action(seat, keys.ActKind.COMMITMENT, value, commitment=value))
+                self.commit(seat)
         for seat in sorted(self.contributing):
-            value = self.contribution(seat)
-            self.act(self.action(seat, keys.ActKind.CONTRIBUTION, value, contribution=value))
+            self.reveal(seat)
+
+    def commit(self, seat: int) -> record_pb2.Record:
+        """A seat commits to its contribution."""
+        value = hashing.contribution_commitment(self.match.match_id, seat, self.contribution(seat))
+        return self.act(self.action(seat, keys.ActKind.COMMITMENT, value, commitment=value))
+
+    def reveal(self, seat: int) -> record_pb2.Record:
+        """A seat contributes."""
+        value = self.contribution(seat)
+        return self.act(self.action(seat, keys.ActKind.CONTRIBUTION, value, contribution=value))
 
     def command(self, seat: int, command: Any) -> engine_service_pb2.Action:
         """The act of playing a command."""
@@ -164,9 +201,26 @@ class Table:
 
     def abort(self) -> record_pb2.Record:
         """The table aborts."""
+        return self.act(self.table_action(abort=engine_service_pb2.AbortAction()))
+
+    def table_action(self, **fields: Any) -> engine_service_pb2.Action:
+        """An act of the table."""
         cause = record_pb2.Cause(kind=record_pb2.CAUSE_KIND_TABLE, request_id=self.request_id())
-        abort = engine_service_pb2.AbortAction()
-        return self.act(engine_service_pb2.Action(cause=cause, time_us=START_US + 1_000_000, abort=abort))
+        at = 1_000_000 if self.at is None else self.at
+        return engine_service_pb2.Action(cause=cause, time_us=START_US + at, **fields)
+
+    def pause(self) -> record_pb2.Record:
+        """The owner pauses the match."""
+        return self.act(self.table_action(pause=engine_service_pb2.PauseAction()))
+
+    def resume(self) -> record_pb2.Record:
+        """The owner resumes it."""
+        return self.act(self.table_action(resume=engine_service_pb2.ResumeAction()))
+
+    def fire(self, late_us: int = 1) -> record_pb2.Record:
+        """The first armed timer fires, so much later than its deadline."""
+        timer = self.match.timers()[0]
+        return self.act(clocks.fire(timer, timer.deadline_us + late_us))
 
     def heads(self, *counts: int) -> list[str]:
         """Signed heads for some counts and for the last record."""

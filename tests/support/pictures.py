@@ -15,7 +15,6 @@ from random import Random
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from rich.console import Console
-from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 from sixledger.cli.bot_threads import BotThreads
 from sixledger.cli.demo import ORIGIN, prove
@@ -27,7 +26,7 @@ from sixledger.cli.seating import bot_names, secret
 from sixledger.cli.server_thread import ServerThread
 from sixledger.cli.show import picture
 from sixledger.cli.table_talk import Talk
-from sixledger.cli.terminal import THEME
+from sixledger.cli.terminal import PALETTE, THEME
 from sixledger.client import Recorded, TrustStore
 from sixledger.engine.bots import bot
 from sixledger.engine.nimmt import GAME
@@ -41,16 +40,6 @@ from sixledger.v1 import record_pb2
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "images"
 #: 2026-01-01T12:00:00Z in microseconds.
 NOON = 1_767_268_800_000_000
-
-#: Colours that are readable on the dark ground of the picture.
-COLOURS = TerminalTheme(
-    (24, 26, 32),
-    (214, 218, 226),
-    [(24, 26, 32), (240, 98, 98), (120, 200, 120), (232, 190, 90), (110, 160, 240), (200, 130, 230), (90, 200, 210),
-     (200, 204, 212)],
-    [(120, 126, 140), (255, 110, 110), (140, 220, 130), (250, 208, 100), (130, 180, 255), (226, 140, 255),
-     (110, 220, 232), (255, 255, 255)],
-)  # fmt: skip
 
 #: rich's picture of a terminal, but with fonts that are on every machine instead of one from the network.
 SVG = """\
@@ -93,7 +82,7 @@ def recording(folder: Path, name: str, title: str) -> Iterator[Console]:
         )
         yield console
         console.save_svg(
-            str(folder / f"{name}.svg"), title=title, theme=COLOURS, code_format=SVG, unique_id=f"sixledger-{name}"
+            str(folder / f"{name}.svg"), title=title, theme=PALETTE, code_format=SVG, unique_id=f"sixledger-{name}"
         )
 
 

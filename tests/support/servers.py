@@ -19,6 +19,7 @@ from sixledger.ledger import hashing, keys
 from sixledger.service.config import Settings
 from sixledger.service.server import Server
 from sixledger.v1 import (
+    access_service_pb2_grpc,
     catalog_service_pb2_grpc,
     engine_service_pb2_grpc,
     error_pb2,
@@ -43,6 +44,7 @@ class Client:
     def __post_init__(self) -> None:
         self.match: Any = match_service_pb2_grpc.MatchServiceStub(self.channel)
         self.engine: Any = engine_service_pb2_grpc.EngineServiceStub(self.channel)
+        self.access: Any = access_service_pb2_grpc.AccessServiceStub(self.channel)
         self.catalog: Any = catalog_service_pb2_grpc.CatalogServiceStub(self.channel)
         self.replay: Any = replay_service_pb2_grpc.ReplayServiceStub(self.channel)
 
@@ -84,6 +86,8 @@ class Failure:
     illegal: error_pb2.IllegalCommandDetail | None
     retry: bool
     message: str
+    #: Seconds to wait, as RetryInfo says.
+    retry_after: float = 0.0
 
 
 def failure(error: grpc.aio.AioRpcError) -> Failure:
@@ -103,6 +107,9 @@ def failure(error: grpc.aio.AioRpcError) -> Failure:
             found.illegal = illegal
         elif detail.Is(error_details_pb2.RetryInfo.DESCRIPTOR):
             found.retry = True
+            info_ = error_details_pb2.RetryInfo()
+            detail.Unpack(info_)
+            found.retry_after = info_.retry_delay.seconds + info_.retry_delay.nanos / 1e9
     return found
 
 
@@ -246,11 +253,12 @@ async def create(
     *,
     options: game_pb2.Options = ONE_ROUND,
     mode: record_pb2.ContributionMode.ValueType = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY,
+    **fields: Any,
 ) -> HostedTable:
-    """A match that nobody has joined yet."""
+    """A match that nobody has joined yet; `fields` are further ones of the request."""
     seated = [Player(seat) for seat in range(players)] if isinstance(players, int) else list(players)
     request = pb.CreateMatchRequest(
-        game="nimmt", options=options, seats=len(seated), mode=mode, secret=secrets.token_bytes(32)
+        game="nimmt", options=options, seats=len(seated), mode=mode, secret=secrets.token_bytes(32), **fields
     )
     reply = await client.match.CreateMatch(request)
     return HostedTable(client, reply.match_id, reply.owner_token, reply.record.hash, seated)

@@ -9,14 +9,17 @@ from dataclasses import replace
 import pytest
 from sixledger.service.store import (
     MAX_RECORD_BYTES,
+    ApiKeyRow,
     Appended,
     Cursor,
+    Due,
     Entry,
     MatchRow,
     RequestTaken,
     SeqTaken,
     Store,
     StoreError,
+    TokenFloor,
 )
 
 OPEN, RUNNING = 1, 2
@@ -379,3 +382,129 @@ class StoreContract:
             await store.list_matches(status=2**70, game=None, after=None, limit=1)
         with pytest.raises(ValueError, match="seat must be between"):
             await store.find_request(os.urandom(16), SEAT, 2**70, os.urandom(16))
+
+    # -- lobby and access --------------------------------------------------------------------------
+
+    async def test_a_row_keeps_who_opened_it_and_for_whom(self, store: Store) -> None:
+        old = os.urandom(16)
+        row = replace(new_row(), owner="club", private=True, no_spectators=True, rematch_of=old)
+        await new_match(store, row=row)
+        assert await store.match(row.match_id) == row
+
+    async def test_an_append_changes_seats_and_bots_with_its_record(self, store: Store) -> None:
+        row, _ = await new_match(store)
+        assert await store.append(replace(new_entry(row.match_id, 1), joined=1, bot="random")) == Appended()
+        assert await store.bots(row.match_id) == {2: "random"}
+        assert await store.append(replace(new_entry(row.match_id, 2), seat=3, bot="heuristic", seats=4)) == Appended()
+        assert await store.append(replace(new_entry(row.match_id, 3), bot="")) == Appended()
+        assert await store.bots(row.match_id) == {3: "heuristic"}
+        assert await store.match(row.match_id) == replace(row, joined=1, seats=4)
+        assert await store.append(replace(new_entry(row.match_id, 3), bot="late")) == SeqTaken()
+        assert await store.bots(row.match_id) == {3: "heuristic"}
+        assert await store.bots(os.urandom(16)) == {}
+
+    async def test_matches_with_bots_are_found_by_status(self, store: Store) -> None:
+        base = 1_800_000_000_000_000
+        rows = [new_row(status=status, created_us=base - n) for n, status in enumerate((OPEN, RUNNING, 4))]
+        for row in [*rows, new_row()]:
+            await new_match(store, row=row)
+        for row in rows:
+            await store.append(replace(new_entry(row.match_id, 1), bot="random"))
+        found = await store.matches_with_bots((OPEN, RUNNING))
+        assert [each for each in found if each in {row.match_id for row in rows}] == [
+            rows[1].match_id,
+            rows[0].match_id,
+        ]
+
+    async def test_private_matches_are_listed_for_their_owner_alone(self, store: Store) -> None:
+        game, owner = os.urandom(8).hex(), os.urandom(8).hex()
+        public, private, other = (
+            replace(new_row(game=game, created_us=1_000 + n), owner=name, private=is_private)
+            for n, (name, is_private) in enumerate(((owner, False), (owner, True), ("", True)))
+        )
+        for row in (public, private, other):
+            await new_match(store, row=row)
+
+        async def listed(owner: str | None, **filters: bool) -> list[MatchRow]:
+            return list(await store.list_matches(status=None, game=game, after=None, limit=9, owner=owner, **filters))
+
+        assert await listed(None) == [public]
+        assert await listed(owner) == [private, public]
+        assert await listed("") == []
+        assert await store.count_matches(owner, (OPEN, RUNNING)) == 2
+        assert await store.count_matches(owner, (RUNNING,)) == 0
+        await store.append(replace(new_entry(private.match_id, 1), status=RUNNING, joined=5))
+        assert await store.count_matches(owner, (RUNNING,)) == 1
+        assert await listed(owner, free_seats=True) == [public]
+
+    async def test_deadlines_are_kept_with_the_records_and_listed_by_time(self, store: Store) -> None:
+        base = 2**52 + int.from_bytes(os.urandom(3), "big") * 1000  # the store is shared: later than those of others
+        rows = [replace(new_row(), next_deadline_us=base + when) for when in (30, 10, 20, 20)]
+        for row in [*rows, new_row()]:
+            await new_match(store, row=row)
+
+        async def listed() -> list[Due]:
+            return list(await store.deadlines(after=Due(base, bytes(16)), limit=9))
+
+        expected = sorted(Due(row.next_deadline_us, row.match_id) for row in rows)
+        assert await listed() == expected
+        assert list(await store.deadlines(after=expected[0], limit=2)) == expected[1:3]
+        moved = replace(new_entry(rows[1].match_id, 1), next_deadline_us=base + 40)
+        assert await store.append(moved) == Appended()
+        assert (await listed())[-1] == Due(base + 40, rows[1].match_id)
+        assert await store.append(new_entry(rows[1].match_id, 2)) == Appended()
+        assert await store.match(rows[1].match_id) == replace(rows[1], next_deadline_us=base + 40)
+        assert await store.append(replace(new_entry(rows[1].match_id, 3), next_deadline_us=0)) == Appended()
+        assert await listed() == expected[1:]
+        assert await store.append(replace(new_entry(rows[0].match_id, 7), next_deadline_us=0)) == SeqTaken()
+        assert await listed() == expected[1:]
+        for row in rows:
+            await store.append(replace(new_entry(row.match_id, 1), next_deadline_us=0))
+        with pytest.raises(ValueError, match="next_deadline_us must be between"):
+            await store.append(replace(new_entry(rows[0].match_id, 9), next_deadline_us=2**63))
+        with pytest.raises(ValueError, match="match_id must be 16 bytes"):
+            await store.deadlines(after=Due(1, b""), limit=1)
+
+    async def test_floors_of_tokens_only_rise(self, store: Store) -> None:
+        row, _ = await new_match(store)
+        never = 2**62
+        assert store.token_floor(row.match_id, 2) == 0
+        assert await store.append(replace(new_entry(row.match_id, 1), floor=TokenFloor(1, never))) == Appended()
+        assert store.token_floor(row.match_id, 2) == 1
+        await store.raise_floor(row.match_id, 2, TokenFloor(7, never))
+        await store.raise_floor(row.match_id, 2, TokenFloor(3, never))
+        assert (store.token_floor(row.match_id, 2), store.token_floor(row.match_id, 3)) == (7, 0)
+        assert await store.append(replace(new_entry(row.match_id, 1), floor=TokenFloor(9, never))) == SeqTaken()
+        assert store.token_floor(row.match_id, 2) == 7
+        await store.close()
+        await store.open()
+        assert store.token_floor(row.match_id, 2) == 7
+
+    async def test_api_keys_are_kept_and_replaced(self, store: Store) -> None:
+        first = ApiKeyRow(os.urandom(8).hex(), "club", os.urandom(32), 6, 10, 0, 5, 7, "club")
+        second = replace(first, id=os.urandom(8).hex(), created_us=11)
+        for row in (second, first):
+            await store.put_api_key(row)
+        ended = replace(first, expires_us=99)
+        await store.put_api_key(ended)
+        assert [row for row in await store.api_keys() if row.owner == "club"] == [ended, second]
+        assert repr(first.digest) not in repr(first)
+
+    async def test_floors_and_appends_meet_without_harm(self, store: Store) -> None:
+        rows = [(await new_match(store))[0] for _ in range(20)]
+        appends = [store.append(new_entry(row.match_id, 1)) for row in rows]
+        floors = [store.raise_floor(row.match_id, 0, TokenFloor(2, 2**62)) for row in rows]
+        assert await asyncio.gather(*appends, *floors) == [Appended()] * 20 + [None] * 20
+        assert {store.token_floor(row.match_id, 0) for row in rows} == {2}
+
+    async def test_what_no_store_could_keep_is_refused(self, store: Store) -> None:
+        row, _ = await new_match(store)
+        with pytest.raises(ValueError, match="generation must be between"):
+            await store.raise_floor(row.match_id, 0, TokenFloor(2**16, 0))
+        with pytest.raises(ValueError, match="bot must not contain NUL"):
+            await store.append(replace(new_entry(row.match_id, 1), bot="\0"))
+        with pytest.raises(ValueError, match="digest must be 32 bytes"):
+            await store.put_api_key(ApiKeyRow("", "", b"", 0, 0, 0, 0, 0, ""))
+        odd = replace(new_row(), rematch_of=b"x")
+        with pytest.raises(ValueError, match="rematch_of must be 16 bytes"):
+            await store.create(odd, new_entry(odd.match_id, 0))

@@ -20,8 +20,8 @@ if __name__ == "__main__":  # run as a script: find the sibling modules as the t
 from sixledger.engine.chance import Stream
 from sixledger.ledger import hashing, keys
 from sixledger.ledger.seeds import SeedChain
-from sixledger.v1 import record_pb2
-from support.ledgers import COMMIT_REVEAL, SIGNER, Table, private_key, secret
+from sixledger.v1 import engine_service_pb2, record_pb2
+from support.ledgers import COMMIT_REVEAL, SIGNER, START_US, Table, private_key, secret
 
 PATH = Path(__file__).parents[2] / "docs" / "spec" / "vectors.json"
 MATCH = secret("vector match")[:16]
@@ -132,7 +132,9 @@ def _acts() -> list[dict[str, Any]]:
         (keys.ActKind.JOIN, 3, 0, keys.public_bytes(private_key("vector 3"))),
         (keys.ActKind.COMMITMENT, 1, 0, secret("vector K")),
         (keys.ActKind.CONTRIBUTION, 1, 0, secret("vector contribution")),
+        (keys.ActKind.LEAVE, 4, 0, b""),
         (keys.ActKind.RESIGN, 9, 0, b""),
+        (keys.ActKind.READY, 2, 0, b""),
     ):
         key = private_key(f"vector {seat}")
         observed, request = secret("vector observed"), secret(f"vector request {seat}")[:16]
@@ -180,6 +182,67 @@ def _ledger() -> dict[str, Any]:
     return {"root_secret": secret(f"root {table.name}").hex(), "file": table.file(2).decode().splitlines()}
 
 
+def _lobby() -> dict[str, Any]:
+    """Four seats, three play: one leaves and its seat is taken again by a bot of the author, then all are ready."""
+    table = Table(
+        4,
+        mode=COMMIT_REVEAL,
+        signing=frozenset({0, 1}),
+        contributing=frozenset({0, 1}),
+        ready_seats=3,
+        name="vector lobby",
+    )
+    table.join(0)
+    table.join(2)
+    table.join(1)
+    table.leave(2)
+    table.ready(1)
+    table.join(2, hosted=True)
+    table.ready(0)
+    table.contribute()
+    table.play(2)
+    table.abort()
+    return {"root_secret": secret(f"root {table.name}").hex(), "file": table.file().decode().splitlines()}
+
+
+def _clocks() -> dict[str, Any]:
+    """A match against the clock, with pauses and commands that timers gave; and the armed timers after each record."""
+    clock = record_pb2.Clock(turn_us=2_000_000, bank_us=3_000_000, increment_us=250_000, pause_us=9_000_000)
+    table = Table(2, clock=clock, policy=record_pb2.TIMEOUT_POLICY_FIRST_LEGAL, name="clock vectors", at=0)
+    table.start()
+    for number in range(14):
+        table.at = table.match.time_us - START_US + 400_000 + 100_000 * number
+        if START_US + table.at > table.match.first_deadline_us:
+            table.fire(number)
+        else:
+            table.play_one()
+        table.at = table.match.time_us - START_US
+        if number == 3:
+            table.pause()
+            table.at += 5_000_000
+            table.resume()
+        if number == 7:
+            table.pause()
+            table.fire(0)
+    table.at = table.match.time_us - START_US
+    table.abort()
+    return {
+        "timers": [[_timer(timer) for timer in match.timers()] for match in table.matches],
+        "file": table.file().decode().splitlines(),
+    }
+
+
+def _timer(timer: engine_service_pb2.Timer) -> dict[str, Any]:
+    kind = record_pb2.TimerKind.Name(timer.kind).removeprefix("TIMER_KIND_")
+    return {
+        "timer": kind,
+        "seat": timer.seat if timer.HasField("seat") else None,
+        "armed_seq": timer.armed_seq,
+        "deadline_us": timer.deadline_us,
+        "request_id": timer.request_id.hex(),
+    }
+
+
 def vectors() -> str:
     """The text of the file."""
     content = {
@@ -192,6 +255,8 @@ def vectors() -> str:
         "acts": _acts(),
         "heads": _heads(),
         "ledger": _ledger(),
+        "lobby": _lobby(),
+        "clocks": _clocks(),
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 

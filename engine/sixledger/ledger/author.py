@@ -36,8 +36,14 @@ class Author:
         time_us: int,
         mode: record_pb2.ContributionMode.ValueType = record_pb2.CONTRIBUTION_MODE_UNSPECIFIED,
         immediate: bool = False,
+        ready_seats: int = 0,
+        clock: record_pb2.Clock | None = None,
+        timeout_policy: record_pb2.TimeoutPolicy.ValueType = record_pb2.TIMEOUT_POLICY_UNSPECIFIED,
     ) -> tuple[Author, Match, record_pb2.Record]:
         """A new match: its author, where it stands after record 0, and record 0.
+
+        `ready_seats`: the table asks for readiness, from so many seats on; 0: it does not. `clock`: its time limits;
+        `timeout_policy`: what happens when a seat runs out of time.
 
         Raises IllegalOptions or MalformedAct.
         """
@@ -47,7 +53,7 @@ class Author:
             mode = SERVER_ONLY
         epochs = game.epochs(game.complete(seats, options))
         author = cls(root_secret, match_id, epochs)
-        opened = opening(game, seats, options, mode, author.seeds)
+        opened = opening(game, seats, options, mode, author.seeds, ready_seats, clock, timeout_policy)
         match = begin_opened(match_id, opened, Registry([game]))
         draft = open_match(match, request_id, time_us, author.seeds, immediate=immediate)
         record = draft.seal(author._salt_key)

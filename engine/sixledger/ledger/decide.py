@@ -14,14 +14,17 @@ from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.engine.chance import Chance, Stream
 from sixledger.engine.errors import IllegalCommand
-from sixledger.engine.game import ABORTED, RESIGNED, Game
-from sixledger.ledger import hashing, keys, records
+from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED, Game
+from sixledger.ledger import clocks, hashing, keys, records
 from sixledger.ledger.faults import (
     BadSignature,
     ContributionMismatch,
+    LedgerFault,
     MalformedAct,
+    Paused,
     SeatTaken,
     StaleDecision,
+    TimerDue,
     WrongPhase,
 )
 from sixledger.ledger.heads import MAX_TIME_US
@@ -33,6 +36,7 @@ COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
 SEATS = record_pb2.CONTRIBUTION_MODE_SEATS
 SERVER_ONLY = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
+TIMER = record_pb2.CAUSE_KIND_TIMER
 
 
 @dataclass(slots=True)
@@ -99,7 +103,8 @@ class Draft:
 
     def settle(self, record_hash: bytes) -> None:
         """Let `after` stand after the record with this hash."""
-        self.after.finish_record(record_hash, self.time_us, self.decision_before)
+        actor = self.cause.seat if self.command is not None else None
+        self.after.finish_record(record_hash, self.time_us, self.decision_before, actor)
 
     # -- building up -----------------------------------------------------------------------------
 
@@ -126,15 +131,20 @@ class Draft:
         chance = _Watched(seeds.chance(match.entropy))
         self.take(match.game.start(match.state, match.setup, chance), chance)
 
-    def close_if_full(self, seeds: SeedChain) -> None:
-        """Close the seats when the last one is taken; start if nobody is to contribute."""
-        match = self.after
-        if not all(seat.joined for seat in match.seats):
-            return
-        closed = [
-            record_pb2.ClosedSeat(public_key=seat.public_key, contributes=seat.contributes) for seat in match.seats
-        ]
-        self.step(closed=record_pb2.SeatsClosed(seats=closed))
+    def close_if_complete(self, seeds: SeedChain) -> None:
+        """Close the seats when the table is complete, as record 0 says what that is."""
+        if closing_fault(self.after, by_itself=True) is None:
+            self.close(seeds)
+
+    def close(self, seeds: SeedChain) -> None:
+        """Close the seats with those that are taken; start if nobody is to contribute."""
+        closed = record_pb2.SeatsClosed()
+        for seat in self.after.seats:
+            if seat.joined:
+                added = closed.seats.add(public_key=seat.public_key, contributes=seat.contributes)
+                if seat.hosted:
+                    added.hosted = True
+        self.step(closed=closed)
         self.start_if_contributed(seeds)
 
     def start_if_contributed(self, seeds: SeedChain) -> None:
@@ -158,6 +168,30 @@ class Draft:
             match.seeds.reveal(last, seeds.element(last))
 
 
+def closing_fault(match: Match, *, by_itself: bool) -> str | None:
+    """Why the seats of an open match cannot be closed with those that are taken; None if they can.
+
+    `by_itself`: without a word of the owner, who may begin with fewer seats.
+    """
+    taken = [number for number, seat in enumerate(match.seats) if seat.joined]
+    least = match.opened.ready_seats or len(match.seats)
+    if by_itself and len(taken) < least:
+        return f"{len(taken)} of {least} seats are taken"
+    if not taken:
+        return "no seat is taken"
+    if taken[-1] >= len(taken):
+        free = next(number for number, seat in enumerate(match.seats) if not seat.joined)
+        return f"seat {free} is free before a taken one: seats keep their numbers, and are played from 0 on"
+    unready = [n for n in taken if not (match.seats[n].ready or match.seats[n].hosted)]
+    if unready and match.opened.HasField("ready_seats"):
+        return f"not ready: {', '.join(map(str, unready))}"
+    try:
+        match.setup_for(len(taken))
+    except LedgerFault as fault:
+        return fault.message
+    return None
+
+
 def _classes(message: Message) -> visibility.Classes:
     kind: Any = type(message)
     return visibility.classes(kind)
@@ -178,10 +212,25 @@ class _Watched(Chance):
 
 
 def opening(
-    game: Game[Any], seats: int, options: Any, mode: record_pb2.ContributionMode.ValueType, seeds: SeedChain
+    game: Game[Any],
+    seats: int,
+    options: Any,
+    mode: record_pb2.ContributionMode.ValueType,
+    seeds: SeedChain,
+    ready_seats: int = 0,
+    clock: record_pb2.Clock | None = None,
+    timeout_policy: record_pb2.TimeoutPolicy.ValueType = clocks.NO_POLICY,
 ) -> record_pb2.MatchOpened:
-    """The opening of a match; unspecified mode: commit and reveal. Raises IllegalOptions."""
+    """The opening of a match; unspecified mode: commit and reveal. Raises IllegalOptions or MalformedAct.
+
+    `ready_seats`: the table asks for readiness, from so many seats on; 0: it does not. `clock`: its time limits.
+    """
     setup = game.complete(seats, options)
+    if ready_seats > seats:
+        raise MalformedAct("ready_seats", f"the match has {seats} seats")
+    if fault := clocks.clock_fault(clock or record_pb2.Clock(), timeout_policy):
+        raise MalformedAct(*fault)
+    clock, timeout_policy = clocks.settled(clock, timeout_policy)
     return record_pb2.MatchOpened(
         ruleset=record_pb2.Ruleset(id=game.id, version=game.version, digest=game.digest),
         options=game.schema.options.pack(setup.options),
@@ -189,6 +238,9 @@ def opening(
         epochs=game.epochs(setup),
         commitment=seeds.commitment,
         mode=mode or COMMIT_REVEAL,
+        ready_seats=ready_seats or None,
+        clock=clock,
+        timeout_policy=timeout_policy or None,
     )
 
 
@@ -220,9 +272,11 @@ def carry_out_opening(draft: Draft, seeds: SeedChain, *, immediate: bool) -> Non
         return
     if draft.after.opened.mode != SERVER_ONLY:
         raise MalformedAct("immediate", "needs the mode SERVER_ONLY: nobody can contribute")
+    if draft.after.opened.HasField("ready_seats"):
+        raise MalformedAct("immediate", "does not go with ready_seats: there is nobody to be ready")
     for seat in draft.after.seats:
         seat.joined = True
-    draft.close_if_full(seeds)
+    draft.close(seeds)
 
 
 def decide(
@@ -263,7 +317,7 @@ def carry_out(
     kind = action.WhichOneof("action")
     if kind is None:
         raise MalformedAct("action", "is missing")
-    expected = TABLE if kind == "abort" else SEAT
+    expected = TABLE if kind in _OF_TABLE else TIMER if kind == "fire" else SEAT
     if given.kind != expected:
         name = record_pb2.CauseKind.Name(expected)
         raise MalformedAct("cause.kind", f"must be {name} for {kind}")
@@ -271,8 +325,24 @@ def carry_out(
         if given.seat >= len(match.seats):
             raise MalformedAct("cause.seat", f"there is no seat {given.seat}")
         cause.seat = given.seat
+    # In place, the draft changes the match: what depends on where it stood is asked first.
+    late = _late(match, action, draft.time_us) if expected != TIMER else None
     _ACTS[kind](draft, match, action, seeds, check_signatures)
+    if late is not None:
+        raise late
     draft.reveal_ended_epochs(seeds)
+
+
+def _late(match: Match, action: engine_service_pb2.Action, time_us: int) -> Exception | None:
+    """Why an act is refused that comes later than the first deadline; None if it does not."""
+    if time_us <= match.first_deadline_us:
+        return None
+    own = next((timer for timer in match.timers() if timer.HasField("seat") and timer.seat == action.cause.seat), None)
+    if action.WhichOneof("action") == "command" and own is not None and time_us > own.deadline_us:
+        return IllegalCommand("too_late", f"the time of seat {own.seat} ended at {own.deadline_us}")
+    timer = match.timers()[0]
+    name = record_pb2.TimerKind.Name(timer.kind).removeprefix("TIMER_KIND_")
+    return TimerDue(f"the timer {name} is due since {timer.deadline_us}: let it fire first")
 
 
 def _check_request_id(request_id: bytes) -> None:
@@ -316,13 +386,56 @@ def _join(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: 
             raise MalformedAct("join.public_key", str(error)) from error
     if join.contributes and match.opened.mode == SERVER_ONLY:
         raise MalformedAct("join.contributes", "the match takes no contributions")
+    if join.hosted and (join.public_key or join.contributes):
+        raise MalformedAct("join.hosted", "a seat that the operator plays neither signs nor contributes")
     _sign(draft, match, action, keys.ActKind.JOIN, join.public_key, check)
     if match.over:
         raise WrongPhase("the match is over")
     if match.seats[seat].joined:
         raise SeatTaken(f"seat {seat} is taken")
-    draft.step(joined=record_pb2.SeatJoined(seat=seat, public_key=join.public_key, contributes=join.contributes))
-    draft.close_if_full(seeds)
+    joined = record_pb2.SeatJoined(seat=seat, public_key=join.public_key, contributes=join.contributes)
+    if join.hosted:
+        joined.hosted = True
+    draft.step(joined=joined)
+    draft.close_if_complete(seeds)
+
+
+def _leave(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    _sign(draft, match, action, keys.ActKind.LEAVE, b"", check)
+    _check_gathering(match, action.cause.seat)
+    draft.step(left=record_pb2.SeatLeft(seat=action.cause.seat))
+    draft.close_if_complete(seeds)
+
+
+def _ready(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    seat = action.cause.seat
+    _sign(draft, match, action, keys.ActKind.READY, b"", check)
+    _check_gathering(match, seat)
+    if not match.opened.HasField("ready_seats"):
+        raise WrongPhase("the table does not ask for readiness")
+    if match.seats[seat].ready or match.seats[seat].hosted:
+        raise WrongPhase(f"seat {seat} is ready already")
+    draft.step(ready=record_pb2.SeatReady(seat=seat))
+    draft.close_if_complete(seeds)
+
+
+def _check_gathering(match: Match, seat: int) -> None:
+    if match.over:
+        raise WrongPhase("the match is over")
+    if match.closed:
+        raise WrongPhase("the seats are closed")
+    if not match.seats[seat].joined:
+        raise WrongPhase(f"seat {seat} is not taken")
+
+
+def _close(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    if match.over:
+        raise WrongPhase("the match is over")
+    if match.closed:
+        raise WrongPhase("the seats are closed")
+    if fault := closing_fault(match, by_itself=False):
+        raise WrongPhase(f"the seats cannot be closed: {fault}")
+    draft.close(seeds)
 
 
 def _commit(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
@@ -377,6 +490,8 @@ def _play(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: 
         raise WrongPhase("the game has not started")
     if given.decision != draft.decision_before:
         raise StaleDecision(given.decision, draft.decision_before)
+    if match.paused:
+        raise Paused("the match is paused")
     draft.command, draft.command_bytes = command, action.command
     chance = _Watched(seeds.chance(match.entropy))
     draft.take(game.play(draft.after.state, given.seat, command, chance), chance)
@@ -400,6 +515,51 @@ def _abort(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds:
         draft.take(match.game.leave(draft.after.state, ABORTED, None))
 
 
+def _pause(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    if match.over:
+        raise WrongPhase("the match is over")
+    if match.state is None:
+        raise WrongPhase("the game has not started")
+    if match.paused:
+        raise Paused("the match is paused already")
+    draft.step(paused=record_pb2.Paused())
+
+
+def _resume(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    if match.over:
+        raise WrongPhase("the match is over")
+    if not match.paused:
+        raise WrongPhase("the match is not paused")
+    draft.step(resumed=record_pb2.Resumed())
+
+
+def _fire(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
+    given, cause, armed = action.cause, draft.cause, match.timers()
+    if fault := clocks.timer_fault(armed[0] if armed else None, given, draft.time_us):
+        raise MalformedAct(*fault)
+    timer = armed[0]
+    cause.seat, cause.timer, cause.armed_seq = timer.seat, timer.kind, timer.armed_seq
+    step = clocks.consequence(match, timer)
+    if step is None:
+        _play_first_legal(draft, match, timer.seat, seeds)
+        return
+    draft.lifecycle.append(step)
+    draft.after.take_step(step)
+    if step.HasField("forfeited"):
+        draft.take(match.game.leave(draft.after.state, FORFEIT, timer.seat))
+
+
+def _play_first_legal(draft: Draft, match: Match, seat: int, seeds: SeedChain) -> None:
+    """Play for a seat that ran out of time."""
+    game = match.game
+    command = game.legal(match.state, seat)[0]
+    draft.cause.decision = draft.decision_before
+    draft.command = command
+    draft.command_bytes = game.schema.commands.pack(command).SerializeToString(deterministic=True)
+    chance = _Watched(seeds.chance(match.entropy))
+    draft.take(game.play(draft.after.state, seat, command, chance), chance)
+
+
 _ACTS: dict[str, Callable[[Draft, Match, engine_service_pb2.Action, SeedChain, bool], None]] = {
     "join": _join,
     "commitment": _commit,
@@ -407,4 +567,12 @@ _ACTS: dict[str, Callable[[Draft, Match, engine_service_pb2.Action, SeedChain, b
     "command": _play,
     "resign": _resign,
     "abort": _abort,
+    "leave": _leave,
+    "ready": _ready,
+    "close": _close,
+    "pause": _pause,
+    "resume": _resume,
+    "fire": _fire,
 }
+#: Acts of the table; all others are of a seat.
+_OF_TABLE = frozenset({"abort", "close", "pause", "resume"})

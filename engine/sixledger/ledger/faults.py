@@ -4,6 +4,8 @@ LedgerFault     a record is wrong; `verdict` and `layer` say how, in the verifie
 UnusableInput   the input is no ledger at all, so there is nothing to judge
 Refused         an act is not accepted; nothing has changed
  ├── WrongPhase        the match is in another phase of its life
+ │    ├── Paused       the match is paused
+ │    └── TimerDue     a deadline has passed, and its timer has not fired
  ├── SeatTaken         the seat is taken
  ├── BadSignature      the seat signs its acts, and this one is not signed by its key
  ├── StaleDecision     the command answers another decision than the open one
@@ -50,6 +52,14 @@ class Refused(Exception):
 
 class WrongPhase(Refused):
     """The match is in another phase of its life: not started, already full, or over."""
+
+
+class Paused(WrongPhase):
+    """The match is paused: its owner can resume it."""
+
+
+class TimerDue(WrongPhase):
+    """A deadline has passed, and its timer has not fired: nothing else happens before it does."""
 
 
 class SeatTaken(Refused):

@@ -155,6 +155,17 @@ def load(source: Source) -> LedgerFile:
 
     Raises UnusableInput if it is no ledger, and LedgerFault, with the line, where its form is wrong.
     """
+    ledger, fault = load_prefix(source)
+    if fault is not None:
+        raise fault
+    return ledger
+
+
+def load_prefix(source: Source) -> tuple[LedgerFile, LedgerFault | None]:
+    """Read a ledger file as far as its form is right: what was read, and the fault that ended it.
+
+    Raises UnusableInput if it is no ledger, and LedgerFault if not even its header can be read.
+    """
     if isinstance(source, (str, Path)):
         try:
             with Path(source).open("rb") as stream:
@@ -166,7 +177,7 @@ def load(source: Source) -> LedgerFile:
     return _load(source)
 
 
-def _load(stream: BinaryIO) -> LedgerFile:
+def _load(stream: BinaryIO) -> tuple[LedgerFile, LedgerFault | None]:
     text_lines = read_lines(stream)
     try:
         first = next(text_lines, b"")
@@ -175,6 +186,7 @@ def _load(stream: BinaryIO) -> LedgerFile:
     if not first.startswith(MAGIC):
         raise UnusableInput(f"this is no ledger: a ledger file begins with {MAGIC.decode()} (or is that, gzipped)")
     number = 1
+    ledger: LedgerFile | None = None
     try:
         ledger = _header(first)
         for line in text_lines:
@@ -182,8 +194,10 @@ def _load(stream: BinaryIO) -> LedgerFile:
             _take(ledger, line)
     except LedgerFault as fault:
         fault.line = fault.line or number
-        raise
-    return ledger
+        if ledger is None:
+            raise
+        return ledger, fault
+    return ledger, None
 
 
 def _header(line: bytes) -> LedgerFile:

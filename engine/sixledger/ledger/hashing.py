@@ -15,6 +15,8 @@ from typing import Any
 from sixledger.v1 import record_pb2
 
 ZERO_HASH = bytes(32)
+#: Stands for a seat where a timer has none.
+NO_SEAT = 0xFFFF
 _AUDIENCE_EPOCH = struct.Struct(">QI").pack
 _RECORD = struct.Struct(">Q32s32sH").pack
 _SEQ_INDEX = struct.Struct(">QH").pack
@@ -101,6 +103,11 @@ def entropy(match: bytes, seed_commitment: bytes, contributions: Iterable[bytes 
 def epoch_key(element: bytes, match: bytes, epoch: int, mixed: bytes) -> bytes:
     """E_r: the key of all draws of an epoch; `element` is ch[r], `mixed` is X."""
     return hmac.digest(element, b"sixledger/epoch/1\n" + match + u32(epoch) + mixed, "sha256")
+
+
+def timer_request_id(match: bytes, armed_seq: int, kind: int, seat: int) -> bytes:
+    """Request id of the record with which a timer fires, 16 bytes; `seat` is NO_SEAT if it has none."""
+    return sha256(b"sixledger/timer/1\n", match, u64(armed_seq), bytes([kind]), u16(seat))[:16]
 
 
 def contribution_commitment(match: bytes, seat: int, contribution: bytes) -> bytes:

@@ -29,7 +29,9 @@ class ActKind(IntEnum):
     JOIN = 2
     COMMITMENT = 3
     CONTRIBUTION = 4
+    LEAVE = 5
     RESIGN = 6
+    READY = 7
 
 
 class BadKey(ValueError):

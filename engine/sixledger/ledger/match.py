@@ -15,13 +15,17 @@ from sixledger.engine.errors import EngineError
 from sixledger.engine.game import Decision, Game, Setup
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
+from sixledger.ledger import clocks as clocks_
 from sixledger.ledger import hashing, keys
+from sixledger.ledger.clocks import Clocks
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.records import Facts, Parts, check_shape, read, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
-from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
+from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2, replay_service_pb2
 
 SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
+ILLEGAL_COMMAND = replay_service_pb2.VERDICT_ILLEGAL_COMMAND
+RULES_DIVERGENCE = replay_service_pb2.VERDICT_RULES_DIVERGENCE
 
 
 _NO_DECISION = Decision(0, ())
@@ -40,10 +44,25 @@ class Seat:
     commitment: bytes = b""
     #: 32 bytes, once it is logged.
     contribution: bytes = b""
+    #: The operator plays the seat.
+    hosted: bool = False
+    #: The seat is ready to begin, where the table asks for it.
+    ready: bool = False
+    #: Number of the record with which the seat was taken.
+    since: int = 0
 
     def copy(self) -> Seat:
         """An independent copy."""
-        return Seat(self.joined, self.public_key, self.contributes, self.commitment, self.contribution)
+        return Seat(
+            self.joined,
+            self.public_key,
+            self.contributes,
+            self.commitment,
+            self.contribution,
+            self.hosted,
+            self.ready,
+            self.since,
+        )
 
 
 @dataclass(slots=True)
@@ -75,6 +94,9 @@ class Match:
     decision_seq: int = 0
     #: Hashes of the records from `decision_seq` to the last: what an act may have observed.
     recent: list[bytes] = field(default_factory=list)
+    paused: bool = False
+    #: How the clocks stand; None if record 0 has no time limits.
+    clocks: Clocks | None = None
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -109,6 +131,15 @@ class Match:
         """The highest revealed epoch."""
         return self.seeds.known
 
+    @property
+    def first_deadline_us(self) -> int:
+        """The first deadline to pass, `clocks.NEVER` if there is none. Nothing but its timer comes later."""
+        return self.clocks.first_us if self.clocks is not None else clocks_.NEVER
+
+    def timers(self) -> list[engine_service_pb2.Timer]:
+        """The armed timers, the first to fire first. They follow from the records alone."""
+        return clocks_.timers(self)
+
     def copy(self) -> Match:
         """An independent copy, except for the seed chain, and the seats once nothing about them can change."""
         return Match(
@@ -130,6 +161,8 @@ class Match:
             self.open_decision,
             self.decision_seq,
             self.recent.copy(),
+            self.paused,
+            self.clocks.copy() if self.clocks is not None else None,
         )
 
     # -- changing --------------------------------------------------------------------------------
@@ -141,15 +174,25 @@ class Match:
         if kind == "joined":
             seat = self._seat(step.joined.seat)
             _expect(gathering and not self.closed and not seat.joined, "the seat cannot be taken")
-            seat.joined = True
+            seat.joined, seat.since = True, self.seq + 1
             seat.public_key, seat.contributes = step.joined.public_key, step.joined.contributes
+            seat.hosted = step.joined.hosted
+        elif kind == "left":
+            self._seat(step.left.seat)
+            taken = self.seats[step.left.seat].joined
+            _expect(gathering and not self.closed and taken, "the seat cannot be given up")
+            self.seats[step.left.seat] = Seat()
+        elif kind == "ready":
+            seat = self._seat(step.ready.seat)
+            _expect(gathering and not self.closed and seat.joined and not seat.ready, "the seat cannot become ready")
+            seat.ready = True
         elif kind == "closed":
-            recorded = [(seat.public_key, seat.contributes) for seat in step.closed.seats]
-            actual = [(seat.public_key, seat.contributes) for seat in self.seats]
-            _expect(gathering and not self.closed and recorded == actual, "the closed seats are not the joined ones")
-            for seat in self.seats:
-                seat.joined = True
-            self.closed = True
+            recorded = [(seat.public_key, seat.contributes, seat.hosted) for seat in step.closed.seats]
+            actual = [(seat.public_key, seat.contributes, seat.hosted) for seat in self.seats[: len(recorded)]]
+            rest = self.seats[len(recorded) :]
+            fits = recorded == actual and not any(seat.joined for seat in rest)
+            _expect(gathering and not self.closed and fits, "the closed seats are not the joined ones")
+            self.close_seats(len(recorded))
         elif kind == "committed":
             seat = self._seat(step.committed.seat)
             _expect(gathering and seat.contributes and not seat.commitment, "the seat cannot commit")
@@ -163,15 +206,51 @@ class Match:
                 raise LedgerFault(SEED_MISMATCH, "seeds", "the entropy does not follow from the contributions")
             self.entropy = step.sealed.entropy
             self.state = self.game.blank()
-        elif kind == "resigned":
+        else:
+            self._take_late_step(kind, step)
+
+    def _take_late_step(self, kind: str | None, step: record_pb2.Lifecycle) -> None:
+        """Apply a step that stops, resumes or ends the match."""
+        _expect(not self.over, "the match is over")
+        running = self.state is not None
+        if kind == "resigned":
             self._seat(step.resigned.seat)
-            _expect(self.state is not None and not self.over, "nobody can resign")
+            _expect(running, "nobody can resign")
             self.over = True
         elif kind == "aborted":
-            _expect(not self.over, "the match is over")
             self.over = self.aborted = True
+        elif kind == "paused":
+            _expect(running and not self.paused, "the match cannot be paused")
+            self.paused = True
+        elif kind == "resumed":
+            _expect(self.paused, "the match cannot be resumed")
+            self.paused = False
+        elif kind == "forfeited":
+            self._seat(step.forfeited.seat)
+            _expect(running, "nobody can forfeit")
+            self.over = True
         else:
             raise tampered("rules", "a step of the match's life that cannot follow here")
+
+    def setup_for(self, seats: int) -> Setup:
+        """The setup with which so many seats play under the options of record 0. Raises LedgerFault."""
+        if seats == self.setup.seats:
+            return self.setup
+        try:
+            setup = self.game.complete(seats, self.setup.options)
+        except EngineError as error:
+            raise tampered("rules", f"the options of the match are not for {seats} seats: {error}") from error
+        if setup.options != self.setup.options or self.game.epochs(setup) > self.opened.epochs:
+            raise tampered("rules", f"the options of the match are not for {seats} seats")
+        return setup
+
+    def close_seats(self, count: int) -> None:
+        """Fix the first `count` seats as those that play. Raises LedgerFault if the options are not for so many."""
+        self.setup = self.setup_for(count)
+        del self.seats[count:]
+        for seat in self.seats:
+            seat.joined = True
+        self.closed = True
 
     def _seat(self, number: int) -> Seat:
         if number >= len(self.seats):
@@ -193,8 +272,11 @@ class Match:
         given = [seat.contribution or None for seat in self.seats]
         return hashing.entropy(self.match_id, self.seeds.commitment, given)
 
-    def finish_record(self, record_hash: bytes, time_us: int, decision_before: int) -> None:
-        """Move on to the record just applied. `decision_before` is the decision before it."""
+    def finish_record(self, record_hash: bytes, time_us: int, decision_before: int, actor: int | None = None) -> None:
+        """Move on to the record just applied.
+
+        `decision_before` is the decision before it, `actor` the seat whose command it holds.
+        """
         self.seq += 1
         self.hash = record_hash
         self.time_us = time_us
@@ -208,6 +290,8 @@ class Match:
         self.recent.append(record_hash)
         if self.state is not None and not self.over and not decision.seats:
             self.over = True
+        if self.clocks is not None:
+            self.clocks.move(self, actor)
 
     def apply(self, record: record_pb2.Record, *, check_signatures: bool = True) -> Facts:
         """Apply the next record with whatever openings it has. Raises LedgerFault.
@@ -219,6 +303,7 @@ class Match:
         if check_signatures:
             self.check_signature(facts)
         check_cause(body)
+        self.check_time(facts)
         decision, epoch = self.decision, self.epoch
         if facts.owners and facts.owners[0] == -1:
             _check_seal(record.seals[0], 1 << body.cause.seat, epoch)
@@ -234,8 +319,42 @@ class Match:
             self._evolve(event)
         self.learn(body)
         self._check_reveals()
-        self.finish_record(record.hash, body.time_us, decision)
+        self.finish_record(record.hash, body.time_us, decision, body.cause.seat if body.command else None)
         return facts
+
+    def check_time(self, facts: Facts) -> None:
+        """A timer's record is that of the first armed timer; any other comes before every deadline.
+
+        Raises LedgerFault.
+        """
+        body, cause = facts.body, facts.body.cause
+        if cause.kind != record_pb2.CAUSE_KIND_TIMER:
+            if body.time_us > self.first_deadline_us:
+                raise late(self, body)
+            if body.command and self.paused:
+                raise LedgerFault(ILLEGAL_COMMAND, "rules", "a command while the match is paused")
+            return
+        armed = self.timers()
+        check_timer(armed[0] if armed else None, body)
+        step = clocks_.consequence(self, armed[0])
+        if list(body.lifecycle) != ([step] if step is not None else []):
+            raise LedgerFault(RULES_DIVERGENCE, "clocks", "the timer has another consequence than the record says")
+        if facts.command is not None:
+            if cause.decision != self.decision:
+                raise LedgerFault(RULES_DIVERGENCE, "clocks", "the command of the timer answers no open decision")
+            self._check_first_legal(facts)
+
+    def _check_first_legal(self, facts: Facts) -> None:
+        """A command played for a seat is its first legal one, as far as that can be told here."""
+        if facts.command_bytes is None:
+            return
+        try:
+            legal = self.game.legal(self.state, facts.body.cause.seat)
+        except ValueError:
+            return  # the hand of the seat is sealed
+        if not legal or facts.command != legal[0]:
+            message = "the timer played another command than the first legal one of the seat"
+            raise LedgerFault(RULES_DIVERGENCE, "rules", message)
 
     def _check_reveals(self) -> None:
         """An epoch is revealed by the record that ends it, and not before."""
@@ -301,18 +420,44 @@ def _check_seal(seal: record_pb2.Seal, expected_audience: int, epoch: int) -> No
         raise tampered("openings", "a seal is for other seats or another epoch than the rules say")
 
 
+def late(match: Match, body: record_pb2.Body) -> LedgerFault:
+    """The fault of a record that comes later than the first deadline, and is not the record of its timer."""
+    timer = match.timers()[0]
+    name = record_pb2.TimerKind.Name(timer.kind).removeprefix("TIMER_KIND_")
+    message = f"the record is later than the deadline {timer.deadline_us} of the timer {name}, which did not fire"
+    if timer.HasField("seat"):
+        message = f"{message} for seat {timer.seat}"
+    fault = LedgerFault(ILLEGAL_COMMAND, "clocks", message)
+    fault.differences = [("time_us", str(body.time_us), f"at most {timer.deadline_us}")]
+    return fault
+
+
+def check_timer(timer: engine_service_pb2.Timer | None, body: record_pb2.Body) -> None:
+    """A record that a timer is said to cause is that of `timer`, the first armed one. Raises LedgerFault."""
+    if found := clocks_.timer_fault(timer, body.cause, body.time_us):
+        raise LedgerFault(ILLEGAL_COMMAND, "clocks", f"the timer cannot have caused the record: {found[0]} {found[1]}")
+
+
 def _expect(condition: bool, message: str) -> None:
     if not condition:
         raise tampered("rules", f"a step of the match's life that cannot follow here: {message}")
 
 
+#: How the seats may be closed after a step in the same record.
+_CLOSING: tuple[list[str], ...] = ([], ["closed"], ["closed", "sealed"])
 #: Steps that a seat causes, and what may follow each of them in the same record.
 _FOLLOWING: dict[str, tuple[list[str], ...]] = {
-    "joined": ([], ["closed"], ["closed", "sealed"]),
+    "joined": _CLOSING,
+    "left": _CLOSING,
+    "ready": _CLOSING,
     "committed": ([],),
     "contributed": ([], ["sealed"]),
     "resigned": ([],),
 }
+
+
+#: Steps that the owner of the table causes alone.
+_OF_OWNER = frozenset({"aborted", "paused", "resumed"})
 
 
 def check_cause(body: record_pb2.Body) -> None:
@@ -322,15 +467,25 @@ def check_cause(body: record_pb2.Body) -> None:
     """
     cause = body.cause
     first, *rest = [step.WhichOneof("step") or "" for step in body.lifecycle] or [""]
-    if body.command:
+    if cause.kind == record_pb2.CAUSE_KIND_TIMER:
+        # What exactly the timer may do follows from the match: see `Match.check_time`.
+        unsigned = not (cause.observed_head or cause.key_id or cause.signature)
+        fits = unsigned and (bool(body.command) != bool(first)) and not rest
+    elif cause.HasField("timer") or cause.HasField("armed_seq"):
+        fits = False
+    elif body.command:
         fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and not first
     elif first in _FOLLOWING:
         seat = getattr(body.lifecycle[0], first).seat
         fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and cause.seat == seat and rest in _FOLLOWING[first]
     elif first == "opened":
         fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and body.seq == 0 and rest in ([], ["closed", "sealed"])
+    elif first == "closed":
+        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and rest in ([], ["sealed"])
     else:
-        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and first == "aborted" and not rest
+        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and first in _OF_OWNER and not rest
+        if first == "aborted":
+            fits = fits and body.lifecycle[0].aborted == record_pb2.Aborted()
     if not fits:
         message = "the named cause cannot have done what the record says"
         raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", message)
@@ -340,7 +495,9 @@ _STEP_KINDS = {
     "joined": keys.ActKind.JOIN,
     "committed": keys.ActKind.COMMITMENT,
     "contributed": keys.ActKind.CONTRIBUTION,
+    "left": keys.ActKind.LEAVE,
     "resigned": keys.ActKind.RESIGN,
+    "ready": keys.ActKind.READY,
 }
 
 
@@ -357,8 +514,7 @@ def signed_act(match: Match, facts: Facts) -> tuple[keys.ActKind, bytes, bytes]:
         "joined": step.joined.public_key,
         "committed": step.committed.commitment,
         "contributed": step.contributed.contribution,
-        "resigned": b"",
-    }[name]
+    }.get(name, b"")
     key = step.joined.public_key if name == "joined" else match.seats[body.cause.seat].public_key
     return _STEP_KINDS[name], payload, key
 
@@ -424,8 +580,19 @@ def begin_opened(match_id: bytes, opened: record_pb2.MatchOpened, registry: Regi
         raise tampered("seeds", "the commitment is not 32 bytes")
     if opened.mode not in record_pb2.ContributionMode.values() or not opened.mode:
         raise tampered("rules", "record 0 names no mode of contributing")
+    if opened.HasField("ready_seats") and not 1 <= opened.ready_seats <= opened.seats:
+        raise tampered("rules", "record 0 asks for readiness from a number of seats that the match does not have")
+    clock = opened.clock if opened.HasField("clock") else None
+    policy = opened.timeout_policy
+    fault = clocks_.clock_fault(opened.clock, policy)
+    stated = clocks_.settled(clock, policy) == (clock, policy) and opened.HasField("timeout_policy") == bool(policy)
+    if fault or not stated:
+        why = " ".join(fault) if fault else "they are not stated in full"
+        raise tampered("clocks", f"the time limits of record 0 are not allowed: {why}")
     seats = [Seat() for _ in range(opened.seats)]
-    return Match(match_id, game, setup, opened, seats, SeedChain(match_id, opened.commitment))
+    match = Match(match_id, game, setup, opened, seats, SeedChain(match_id, opened.commitment))
+    match.clocks = Clocks() if clock is not None else None
+    return match
 
 
 def fold(records: list[record_pb2.Record], registry: Registry | None = None) -> Match:

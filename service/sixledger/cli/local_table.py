@@ -91,6 +91,10 @@ class LocalTable:
         action = engine_service_pb2.Action(resign=engine_service_pb2.ResignAction())
         self._act(PERSON, action)
 
+    def seconds_left(self) -> None:
+        """Here nobody is in a hurry."""
+        return
+
     def _bot(self, seat: int) -> None:
         view = self.game.view(self._match.state, seat)
         self._play(seat, self._bots[seat](view, self._random[seat]))

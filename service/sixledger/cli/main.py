@@ -24,7 +24,29 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "play",
         "sixledger.cli.play:play",
         "Play a game against bots, here or on a server.",
-        ("play nimmt", "play nimmt --bots 5 --option limit=30", "play nimmt --preset amigo --server localhost:7655"),
+        (
+            "play nimmt",
+            "play nimmt --bots 5 --option limit=30",
+            "play nimmt --preset amigo --server localhost:7655",
+            "play nimmt --server localhost:7655 --join",
+            "play nimmt --server localhost:7655 --table 3f0c… --invitation sixl_…",
+        ),
+    ),
+    (
+        "tables",
+        "sixledger.cli.tables:tables",
+        "List the open tables of a server.",
+        ("tables", "tables --server localhost:7655 --game nimmt", "tables --mine --json"),
+    ),
+    (
+        "bot",
+        "sixledger.cli.bots.command:bot",
+        "Let a policy of yours play on a server.",
+        (
+            "bot --game nimmt --policy my_module:choose --server localhost:7655",
+            "bot --policy heuristic --matches 100 --jobs 4 --seats 4",
+            "bot --match 3f0c… --policy my_module:Cautious --on-crash leave",
+        ),
     ),
     (
         "demo",
@@ -37,6 +59,17 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "sixledger.cli.watch:watch",
         "Follow a match on a server as it happens.",
         ("watch 3f0c…", "watch 3f0c… --server localhost:7655", "watch 3f0c… --credentials seat-0.json"),
+    ),
+    (
+        "replay",
+        "sixledger.cli.replay.command:replay",
+        "Step through a match, from a ledger file or live from a server.",
+        (
+            "replay out/match.ledger.jsonl",
+            "replay match.ledger.jsonl --seat 2 --key server.vkey",
+            "replay match.ledger.jsonl --all --plain",
+            "replay 3f0c… --server localhost:7655",
+        ),
     ),
     (
         "verify",
@@ -78,6 +111,12 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "games",
         "sixledger.cli.games:app",
         "List the games; show rules and options of one.",
+        (),
+    ),
+    (
+        "admin",
+        "sixledger.cli.admin:app",
+        "Manage a server: its API keys.",
         (),
     ),
     (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from cyclopts import Parameter
 from sixledger.cli.failures import Failure, unusable
 from sixledger.cli.keys import trust_store
 from sixledger.client import Client, ClientError, Credentials, ServerCheated, ServiceError, Settings, TransportError
-from sixledger.client.errors import BadCredentials, OriginChanged
+from sixledger.client.errors import BadApiKey, BadCredentials, OriginChanged
 from sixledger.client.trust import TrustStore
 from sixledger.service.config import Settings as ServerSettings
 
@@ -33,13 +34,17 @@ _FIRST_PATIENCE, _PATIENCE = 2.0, 60.0
 
 @contextmanager
 def connected(server: str, tls: str | None = None, *, trust: TrustStore | None = None) -> Iterator[Client]:
-    """A client of the server, whose key is pinned at first contact. Every error in the block becomes a Failure."""
+    """A client of the server, whose key is pinned at first contact. Every error in the block becomes a Failure.
+
+    An API key in SIXLEDGER_API_KEY goes with every call.
+    """
     channel = _channel(tls)
     trust = trust if trust is not None else trust_store(writing=True)
     try:
         with Client(server, tls=channel, trust=trust, settings=Settings(patience=_FIRST_PATIENCE)) as first:
             first.catalog.origin()
-        with Client(server, tls=channel, trust=trust, settings=Settings(patience=_PATIENCE)) as client:
+        settings, key = Settings(patience=_PATIENCE), os.environ.get("SIXLEDGER_API_KEY", "")
+        with Client(server, tls=channel, trust=trust, settings=settings, api_key=key) as client:
             yield client
     except ClientError as error:
         raise failure(error, server) from error
@@ -49,6 +54,8 @@ def failure(error: ClientError, server: str) -> Failure:
     """What a client's error means to a person."""
     if isinstance(error, TransportError):
         return Failure(f"no answer from {server} ({error.code}); is it the right address? `sixledger serve` starts one")
+    if isinstance(error, BadApiKey):
+        return Failure(f"the server at {server} refused: {error.message}; put a valid one into SIXLEDGER_API_KEY")
     if isinstance(error, ServiceError):
         wrong = "".join(f"; {each.field}: {each.description}" for each in error.violations)
         return Failure(f"the server at {server} refused: {error.message}{wrong}. {error.remedy}")

@@ -37,8 +37,21 @@ def serve(
     ] = None,
     tls_certificate: Annotated[Path | None, Parameter(help="PEM file of the certificate chain.")] = None,
     tls_key: Annotated[Path | None, Parameter(help="PEM file of its key.")] = None,
+    tls_client_ca: Annotated[
+        Path | None, Parameter(help="PEM file of authorities: only clients with a certificate of theirs may connect.")
+    ] = None,
+    create_needs_key: Annotated[
+        Literal["auto", "yes", "no"] | None,
+        Parameter(help="Open matches with an API key alone? Default: auto, yes where others can reach the server."),
+    ] = None,
     grace: Annotated[
         float | None, Parameter(help="Seconds that running calls get when the server stops. Default: 10.")
+    ] = None,
+    admin_listen: Annotated[
+        str | None, Parameter(help="HOST:PORT of metrics, health and channelz, for operators alone. Default: none.")
+    ] = None,
+    trace_ratio: Annotated[
+        float | None, Parameter(help="Share of calls to trace with OpenTelemetry, 0 to 1. Default: 0.")
     ] = None,
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"] | None, Parameter(help="From where on to log. Default: info.")
@@ -57,7 +70,11 @@ def serve(
         "origin": origin,
         "tls_certificate": tls_certificate,
         "tls_key": tls_key,
+        "tls_client_ca": tls_client_ca,
+        "create_needs_key": create_needs_key,
         "grace_s": grace,
+        "admin_listen": admin_listen,
+        "trace_ratio": trace_ratio,
         "log_level": log_level,
     }
     try:
@@ -82,6 +99,8 @@ def _say(server: Server) -> None:
     facts.add_row("verifier key", Text(str(server.host.signer.verifier_key)))
     facts.add_row("store", Text(_where(server.settings)))
     facts.add_row("keys", Text(str(server.settings.key_path or "fresh, gone when the server ends")))
+    if server.admin is not None:
+        facts.add_row("operator port", Text(server.admin.address))
     facts.add_row("stop", Text("Ctrl-C"))
     console.print(Text(f"sixledger {__version__} is running", "good"))
     console.print(facts)

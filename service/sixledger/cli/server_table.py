@@ -9,16 +9,17 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.text import Text
 from sixledger.cli.bot_threads import BotThreads
-from sixledger.cli.failures import Failure
-from sixledger.cli.remote import connected
-from sixledger.cli.table_talk import Talk
+from sixledger.cli.failures import Failure, unusable
+from sixledger.cli.remote import connected, find_match, names_of
+from sixledger.cli.table_talk import NotNow, Talk
 from sixledger.client import Client, SeatedMatch
-from sixledger.client.errors import Closed, IllegalCommand, Malformed
+from sixledger.client.errors import Closed, IllegalCommand, Malformed, MatchPaused, StaleDecision, WrongPhase
 from sixledger.engine import errors as engine_errors
 from sixledger.engine.bots import Policy
 from sixledger.engine.game import Game, Setup
+from sixledger.ledger import clocks
 from sixledger.ledger.verify import verify
-from sixledger.v1 import replay_service_pb2
+from sixledger.v1 import record_pb2, replay_service_pb2
 
 #: The seat of the person.
 PERSON = 0
@@ -53,10 +54,19 @@ class ServerTable:
         return events
 
     def submit(self, command: Message) -> None:
-        """The person's command. Raises IllegalCommand or MalformedCommand."""
+        """The person's command. Raises IllegalCommand, MalformedCommand or NotNow."""
+        before = self._seated.match.seq
         try:
             self._seated.play(command)
-        except IllegalCommand as error:
+        except MatchPaused as error:
+            self._seated.refresh()
+            raise NotNow("The match is paused. It goes on when its owner says so.") from error
+        except (IllegalCommand, StaleDecision, WrongPhase) as error:
+            self._seated.refresh()
+            if self._seated.match.seq != before:
+                raise NotNow("Too late: the table has moved on.") from error
+            if not isinstance(error, IllegalCommand):
+                raise
             raise engine_errors.IllegalCommand(error.rule, error.message) from error
         except Malformed as error:
             raise engine_errors.MalformedCommand("", error.message) from error
@@ -64,6 +74,13 @@ class ServerTable:
     def resign(self) -> None:
         """The person leaves: the match ends."""
         self._seated.resign()
+
+    def seconds_left(self) -> float | None:
+        """What the person has left for a decision; None: as long as they like."""
+        state = self._seated.clock()
+        if state is None or not state.seats:
+            return None
+        return state.seats[self.viewer].remaining_us / 1_000_000
 
 
 def play_on_server(
@@ -75,12 +92,16 @@ def play_on_server(
     mind: Policy,
     *,
     seed: int | None,
+    clock: record_pb2.Clock | None = None,
+    on_timeout: record_pb2.TimeoutPolicy.ValueType = clocks.NO_POLICY,
     folder: Path,
     console: Console,
 ) -> tuple[Path, replay_service_pb2.VerifyReport]:
     """Open a match, seat everybody, play; the file of the person's ledger and what the verifier says of it."""
     with connected(server, tls) as client:
-        match_id = client.matches.create(game.id, seats=setup.seats, options=setup.options).match_id
+        match_id = client.matches.create(
+            game.id, seats=setup.seats, options=setup.options, clock=clock, on_timeout=on_timeout
+        ).match_id
         folder.mkdir(parents=True, exist_ok=True)
         stem = folder / match_id.hex()[:12]
         console.print(Text(f"match {match_id.hex()} on {server}", "faint"), soft_wrap=True)
@@ -88,6 +109,50 @@ def play_on_server(
         seated = client.matches.join(match_id, PERSON, display_name=names[PERSON], save_to=pass_file)
         with seated:
             _play(client, match_id, ServerTable(game, seated, names), seated, mind, seed, console)
+            path = seated.export(stem.with_suffix(".ledger.jsonl"))
+            return path, verify(path, trusted=[client.catalog.origin()])
+
+
+def join_on_server(
+    server: str,
+    tls: str | None,
+    game: Game[Any],
+    table: str | None,
+    name: str,
+    *,
+    invitation: str,
+    folder: Path,
+    console: Console,
+) -> tuple[Path, replay_service_pb2.VerifyReport]:
+    """Sit down at a table of others, by default the newest open one of the game, and play; as `play_on_server`."""
+    with connected(server, tls) as client:
+        if table is not None:
+            match_id = find_match(client, table)
+        else:
+            found = client.lobby.tables(game=game.id, limit=1)
+            if not found:
+                raise Failure(f"no table of {game.id} with a free seat on {server}; open one: leave --join out")
+            match_id = found[0].match_id
+        info = client.matches.get(match_id).match
+        if info.opened.ruleset.id != game.id:
+            raise unusable(f"the table {match_id.hex()} plays {info.opened.ruleset.id}, not {game.id}")
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = folder / match_id.hex()[:12]
+        seated = client.matches.join(
+            match_id,
+            display_name=name,
+            save_to=stem.with_suffix(".credentials.json"),
+            invitation=invitation,
+        )
+        with seated:
+            place = f"match {match_id.hex()} on {server}, seat {seated.seat}: waiting for the others"
+            console.print(Text(place, "faint"), soft_wrap=True)
+            if info.opened.ready_seats:
+                seated.ready()
+            seated.turn()
+            if seated.match.state is None:
+                raise Failure("the table was aborted before the game began")
+            Talk(ServerTable(game, seated, names_of(client, match_id)), console).play()
             path = seated.export(stem.with_suffix(".ledger.jsonl"))
             return path, verify(path, trusted=[client.catalog.origin()])
 

@@ -38,12 +38,20 @@ class Table(Protocol):
         ...
 
     def submit(self, command: Message) -> None:
-        """The person's command. Raises IllegalCommand or MalformedCommand."""
+        """The person's command. Raises IllegalCommand, MalformedCommand or NotNow."""
         ...
 
     def resign(self) -> None:
         """The person leaves: the match ends."""
         ...
+
+    def seconds_left(self) -> float | None:
+        """What the person has left for a decision; None: as long as they like."""
+        ...
+
+
+class NotNow(Exception):
+    """A command came too late, or while the match is paused: the table has moved on. The text says so to the person."""
 
 
 class Talk:
@@ -67,7 +75,7 @@ class Talk:
             view = table.view()
             if len(view.legal) == 1:
                 # Nothing to decide; the rules still want the command.
-                table.submit(concrete(view.legal[0]))
+                self._submit(concrete(view.legal[0]))
                 continue
             self.draw(view, events)
             command = self._ask(view)
@@ -76,9 +84,15 @@ class Talk:
                 self.tell(table.advance())
                 self._result()
                 return False
-            table.submit(command)
+            self._submit(command)
         self._result()
         return True
+
+    def _submit(self, command: Message) -> None:
+        try:
+            self._table.submit(command)
+        except NotNow as error:
+            self._console.print(Text(str(error), "unsure"))
 
     def tell(self, events: Sequence[Any]) -> None:
         """Say what happened."""
@@ -121,7 +135,11 @@ class Talk:
 
     def question(self, view: Any) -> Text:
         """The line that asks for a decision."""
-        return Text.assemble(self._prompt.question(view), (" (? help) ", "faint"), "› ")
+        left = self._table.seconds_left()
+        time = (
+            f" {left / 60:.0f} min left" if left and left >= 100 else f" {left:.0f} s left" if left is not None else ""
+        )
+        return Text.assemble(self._prompt.question(view), (time, "unsure"), (" (? help) ", "faint"), "› ")
 
     def _sure(self) -> bool:
         answer = self._line(Text("Leave the table? You rank last, and the match ends. (yes/no) › "))

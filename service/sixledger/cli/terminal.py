@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from rich.console import Console
+from rich.terminal_theme import TerminalTheme
 from rich.theme import Theme
 
 #: Width of everything that is drawn where no terminal says otherwise, in columns.
@@ -39,6 +40,17 @@ THEME = Theme(
         "repr.number": "none",
     }
 )
+
+
+#: Colours for programs that draw their own, readable on a dark ground.
+PALETTE = TerminalTheme(
+    (24, 26, 32),
+    (214, 218, 226),
+    [(24, 26, 32), (240, 98, 98), (120, 200, 120), (232, 190, 90), (110, 160, 240), (200, 130, 230), (90, 200, 210),
+     (200, 204, 212)],
+    [(120, 126, 140), (255, 110, 110), (140, 220, 130), (250, 208, 100), (130, 180, 255), (226, 140, 255),
+     (110, 220, 232), (255, 255, 255)],
+)  # fmt: skip
 
 
 def out(*, width: int | None = None) -> Console:

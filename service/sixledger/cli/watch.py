@@ -23,6 +23,7 @@ from sixledger.cli.remote import (
     names_of,
 )
 from sixledger.cli.render import drawing
+from sixledger.cli.render.lifecycle import life, timed_out
 from sixledger.cli.terminal import out
 from sixledger.client import Recorded, WatchedMatch
 from sixledger.engine.visibility import classes
@@ -65,7 +66,9 @@ def _tell(console: Console, table: WatchedMatch, item: Recorded, names: list[str
     """What a record says; on a terminal the table too, whenever something on it has moved."""
     game = drawing(table.match.game.id)
     for step in item.body.lifecycle:
-        console.print(Text(_life(step, names), "faint"))
+        console.print(Text(life(step, names), "faint"))
+    for said in timed_out(item.body, names):
+        console.print(Text(said, "faint"))
     lines = game.tell(item.events, names, viewer)
     for line in lines:
         console.print(line)
@@ -77,23 +80,6 @@ def _tell(console: Console, table: WatchedMatch, item: Recorded, names: list[str
         console.print()
     if table.over and newest and table.match.state is not None:
         console.print(game.ranking(table.view(), names))
-
-
-def _life(step: Any, names: list[str]) -> str:
-    """A step in the life of a match, in words."""
-    kind = step.WhichOneof("step")
-    inner = getattr(step, kind)
-    who = names[inner.seat] if hasattr(inner, "seat") and inner.seat < len(names) else ""
-    return {
-        "opened": f"The match is open: {inner.ruleset.id}, {inner.seats} seats." if kind == "opened" else "",
-        "joined": f"{who} takes seat {inner.seat}." if kind == "joined" else "",
-        "closed": "All seats are taken.",
-        "committed": f"{who} commits to a contribution to the randomness.",
-        "contributed": f"{who} reveals the contribution.",
-        "sealed": "The randomness is fixed: the game begins.",
-        "resigned": f"{who} resigns.",
-        "aborted": "The table is aborted.",
-    }[kind]
 
 
 def _print_json(item: Recorded) -> None:

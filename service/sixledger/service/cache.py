@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import islice
 
+from sixledger.ledger.match import Match
 from sixledger.service.hosted import Hosted
 
 
@@ -19,6 +20,9 @@ class MatchCache:
         self._is_pinned = is_pinned
         self._matches: OrderedDict[bytes, Hosted] = OrderedDict()
         self._loading: dict[bytes, asyncio.Task[Hosted]] = {}
+        #: How often a match was here, and how often it was not, for whoever asked.
+        self.hits = 0
+        self.misses = 0
 
     def __len__(self) -> int:
         return len(self._matches)
@@ -27,8 +31,13 @@ class MatchCache:
         """The match, if it is here."""
         hosted = self._matches.get(match_id)
         if hosted is not None:
+            self.hits += 1
             self._matches.move_to_end(match_id)
         return hosted
+
+    def matches(self) -> Iterator[Match]:
+        """Where the matches stand that are here."""
+        return (hosted.match for hosted in self._matches.values())
 
     def put(self, hosted: Hosted) -> None:
         """Keep a match; others may have to leave."""
@@ -50,6 +59,7 @@ class MatchCache:
         hosted = self.peek(match_id)
         if hosted is not None:
             return hosted
+        self.misses += 1
         task = self._loading.get(match_id)
         if task is None:
             task = asyncio.ensure_future(self._load(match_id, load))

@@ -9,6 +9,7 @@ from typing import Any
 
 from sixledger.engine.registry import Registry
 from sixledger.engine.schema import Malformed
+from sixledger.ledger.clocks import NEVER, Clocks, phase
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.match import Match, Seat, begin_opened
 from sixledger.ledger.seeds import SeedChain
@@ -32,6 +33,7 @@ def to_checkpoint(match: Match) -> pb.Checkpoint:
         first_hash=match.first_hash,
         recent_hashes=match.recent[1:],
         ended=match.over,
+        paused=match.paused,
     )
     for seat in match.seats:
         checkpoint.seats.add(
@@ -40,7 +42,12 @@ def to_checkpoint(match: Match) -> pb.Checkpoint:
             contributes=seat.contributes,
             commitment=seat.commitment,
             contribution=seat.contribution,
+            hosted=seat.hosted,
+            ready=seat.ready,
+            since=seat.since,
         )
+    if match.clocks is not None:
+        checkpoint.clocks.CopyFrom(_clocks_message(match.clocks))
     if match.state is not None:
         checkpoint.position.CopyFrom(match.game.schema.position.pack(match.game.position(match.state)))
     return checkpoint
@@ -59,9 +66,23 @@ def from_checkpoint(
         raise malformed(f"{field}.opened", fault.message) from fault
     _check_lengths(checkpoint, field)
     if len(checkpoint.seats) != len(match.seats):
-        raise malformed(f"{field}.seats", f"must be {len(match.seats)}")
+        if not checkpoint.closed or not 0 < len(checkpoint.seats) < len(match.seats):
+            raise malformed(f"{field}.seats", f"must be {len(match.seats)}, or fewer once they are closed")
+        try:
+            match.setup = match.setup_for(len(checkpoint.seats))
+        except LedgerFault as fault:
+            raise malformed(f"{field}.seats", fault.message) from fault
     match.seats = [
-        Seat(seat.joined, seat.public_key, seat.contributes, seat.commitment, seat.contribution)
+        Seat(
+            seat.joined,
+            seat.public_key,
+            seat.contributes,
+            seat.commitment,
+            seat.contribution,
+            seat.hosted,
+            seat.ready,
+            seat.since,
+        )
         for seat in checkpoint.seats
     ]
     match.closed, match.over, match.entropy = checkpoint.closed, checkpoint.ended, checkpoint.entropy
@@ -71,11 +92,51 @@ def from_checkpoint(
     match.state = _state(match, checkpoint, field)
     if match.state is not None:
         match.open_decision = match.game.decision(match.state)
+    match.paused = checkpoint.paused
+    if checkpoint.HasField("clocks") != (match.clocks is not None):
+        raise malformed(f"{field}.clocks", "must be there if, and only if, the opening has a clock")
+    if match.clocks is not None:
+        _read_clocks(match, checkpoint.clocks, f"{field}.clocks")
     if checkpoint.revealed > match.opened.epochs:
         raise malformed(f"{field}.revealed", f"the match has {match.opened.epochs} epochs")
     if seeds is not None:
         match.seeds.reveal(checkpoint.revealed, seeds.element(checkpoint.revealed))
     return match
+
+
+def _clocks_message(clocks: Clocks) -> pb.CheckpointClocks:
+    message = pb.CheckpointClocks()
+    for seat, bank in enumerate(clocks.banks):
+        armed_seq, since_us = clocks.running.get(seat, (0, 0))
+        message.seats.add(bank_us=bank, running=seat in clocks.running, armed_seq=armed_seq, since_us=since_us)
+    if clocks.phase is not None:
+        _, message.phase_seq, message.phase_us = clocks.phase
+    if clocks.paused is not None:
+        message.paused_seq, message.paused_us = clocks.paused
+    return message
+
+
+def _read_clocks(match: Match, message: pb.CheckpointClocks, field: str) -> None:
+    """Put the clocks as they stood into a match that otherwise stands. Raises MALFORMED."""
+    clocks = Clocks()
+    for name in ("phase_us", "paused_us"):
+        if getattr(message, name) > match.time_us:
+            raise malformed(f"{field}.{name}", "lies after the last record")
+    if match.state is not None:
+        if len(message.seats) != len(match.seats):
+            raise malformed(f"{field}.seats", f"must be {len(match.seats)}")
+        for number, seat in enumerate(message.seats):
+            if seat.running != (number in match.to_act) or seat.since_us > match.time_us or seat.bank_us >= NEVER:
+                raise malformed(f"{field}.seats[{number}]", "does not fit the position and the time")
+            clocks.banks.append(seat.bank_us)
+            if seat.running:
+                clocks.running[number] = (seat.armed_seq, seat.since_us)
+        if match.paused and not match.over:
+            clocks.paused = (message.paused_seq, message.paused_us)
+    elif not match.over:
+        clocks.phase = (phase(match), message.phase_seq, message.phase_us)
+    clocks.settle(match)
+    match.clocks = clocks
 
 
 def _state(match: Match, checkpoint: pb.Checkpoint, field: str) -> Any:

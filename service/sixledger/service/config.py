@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 PREFIX = "SIXLEDGER_"
+#: What callers from elsewhere may do unless the operator says otherwise: calls a second, matches, streams.
+_REMOTE_LIMIT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,10 @@ class Settings:
     #: PEM files of the certificate chain and its key; both or none.
     tls_certificate: Path | None = None
     tls_key: Path | None = None
+    #: Where operators find metrics, health and channelz, as in `listen`; empty: nowhere. Never open it to everybody.
+    admin_listen: str = ""
+    #: Share of calls that is traced with OpenTelemetry, 0 to 1. More than 0 needs the extra `tracing`.
+    trace_ratio: float = 0.0
     #: debug, info, warning or error.
     log_level: str = "info"
     #: Seconds for which a token of a seat or an owner is valid.
@@ -37,12 +43,35 @@ class Settings:
     max_request_bytes: int = 4 << 20
     #: Largest ledger for ReplayService in bytes, unpacked.
     max_ledger_bytes: int = 32 << 20
+    #: Who may open matches: `yes` only with an API key, `no` everybody; `auto`: everybody if only this machine can
+    #: reach the address.
+    create_needs_key: str = "auto"
+    #: PEM file of the authorities that sign the certificates of clients; then a client without one is turned away.
+    tls_client_ca: Path | None = None
+    #: Calls a second of one caller on average, twice as many at once; 0: as many as it likes. Default: 0 if only this
+    #: machine can reach the address, else 100. An API key may have a limit of its own.
+    calls_per_second: float | None = None
+    #: Matches that one owner, or without an API key one peer, may have open at a time; 0: any number. Default: 0 if
+    #: only this machine can reach the address, else 100. An API key may have a limit of its own.
+    max_open_matches: int | None = None
+    #: Streams of one caller at a time; 0: any number. Default: 0 if only this machine can reach the address, else 100.
+    max_streams_per_caller: int | None = None
+    #: Those who follow one match at a time.
+    max_watchers: int = 10_000
+    #: Ledgers that wait for ReplayService at a time, the one in work included, and seconds of processor time for each.
+    max_verifications: int = 8
+    verification_cpu_s: float = 60.0
     #: Calls and streams at once, per connection.
     max_streams: int = 1000
+    #: Orders in flight and followed matches of one play stream.
+    play_orders: int = 128
+    play_followed: int = 256
     #: Seconds between two looks at the store for those who follow a match.
     watch_tick_s: float = 1.0
     #: Seconds of silence after which those who follow a match get a heartbeat.
     heartbeat_s: float = 15.0
+    #: Seconds between two looks at the store for deadlines; those that this process sets it meets in time anyway.
+    deadline_tick_s: float = 0.5
     #: Seconds that running calls get to finish when the server stops.
     grace_s: float = 10.0
     #: Seconds from which a call is logged as slow.
@@ -69,10 +98,20 @@ class Settings:
         """Check what can be checked without touching anything. Raises ValueError."""
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key belong together: give both or none")
-        for name in ("token_lifetime_s", "cached_matches", "max_request_bytes", "max_ledger_bytes", "max_streams"):
+        whole = ("token_lifetime_s", "cached_matches", "max_request_bytes", "max_ledger_bytes", "max_streams")
+        for name in (*whole, "play_orders", "play_followed", "max_watchers", "max_verifications"):
             if not 1 <= getattr(self, name) < 2**31:
                 raise ValueError(f"{name} must be at least 1 and fit 31 bits")
-        for name in ("watch_tick_s", "heartbeat_s", "slow_call_s"):
+        if self.create_needs_key not in ("auto", "yes", "no"):
+            raise ValueError("create_needs_key must be auto, yes or no")
+        if self.tls_client_ca is not None and self.tls_certificate is None:
+            raise ValueError("tls_client_ca needs tls_certificate and tls_key")
+        if not 0 <= self.trace_ratio <= 1:
+            raise ValueError("trace_ratio must be between 0 and 1")
+        for name in ("calls_per_second", "max_open_matches", "max_streams_per_caller"):
+            if not 0 <= (getattr(self, name) or 0) < 2**31:
+                raise ValueError(f"{name} must be 0 or more and fit 31 bits")
+        for name in ("watch_tick_s", "heartbeat_s", "deadline_tick_s", "slow_call_s", "verification_cpu_s"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive")
         if not self.grace_s >= 0:
@@ -83,6 +122,17 @@ class Settings:
         """True if only this machine can reach the address."""
         host = self.listen.rpartition(":")[0].strip("[]")
         return self.listen.startswith("unix:") or host in {"localhost", "::1"} or host.startswith("127.")
+
+    @property
+    def needs_key(self) -> bool:
+        """True if only whoever shows an API key may open matches."""
+        return self.create_needs_key == "yes" or (self.create_needs_key == "auto" and not self.is_local)
+
+    def limit(self, given: float | None) -> float:
+        """A limit for callers as it was given, or its default for the address; 0: none."""
+        if given is not None:
+            return given
+        return 0 if self.is_local else _REMOTE_LIMIT
 
     @property
     def store_url(self) -> str:
@@ -99,9 +149,9 @@ class Settings:
 
 def _read(name: str, text: str, kind: str) -> Any:
     try:
-        if kind == "int":
+        if kind.startswith("int"):
             return int(text)
-        if kind == "float":
+        if kind.startswith("float"):
             return float(text)
     except ValueError:
         raise ValueError(f"{name} must be a number") from None

@@ -18,9 +18,11 @@ from sixledger.ledger.faults import (
     BadSignature,
     LedgerFault,
     MalformedAct,
+    Paused,
     Refused,
     SeatTaken,
     StaleDecision,
+    TimerDue,
     WrongPhase,
 )
 from sixledger.service.store import StoreError
@@ -65,6 +67,7 @@ class ServiceError(Exception):
         metadata: Mapping[str, str] | None = None,
         violations: Sequence[tuple[str, str]] = (),
         detail: Message | None = None,
+        retry_after_s: float = 0,
     ) -> None:
         """Say what was wrong; what to do about it follows from the reason."""
         super().__init__(message)
@@ -73,6 +76,8 @@ class ServiceError(Exception):
         self.metadata = dict(metadata or {})
         self.violations = tuple(violations)
         self.detail = detail
+        #: Wait at least so many seconds before the same is tried again; 0: what the reason says.
+        self.retry_after_s = retry_after_s
 
     @property
     def contract(self) -> Contract:
@@ -99,6 +104,43 @@ def bad_token(what: str) -> ServiceError:
 def foreign_seat(what: str) -> ServiceError:
     """The token is valid, but not for this."""
     return ServiceError(error_pb2.REASON_FOREIGN_SEAT, f"the token is {what}")
+
+
+def not_invited(what: str) -> ServiceError:
+    """The table is private, and `what` is wrong with the invitation."""
+    return ServiceError(error_pb2.REASON_NOT_INVITED, f"the table is private, and {what}")
+
+
+def no_spectators() -> ServiceError:
+    """The table is for its seats alone."""
+    return ServiceError(error_pb2.REASON_NO_SPECTATORS, "the table does not allow spectators")
+
+
+def bad_api_key(what: str) -> ServiceError:
+    """The API key is missing, cannot be read, is unknown or has ended. `what` never repeats it."""
+    return ServiceError(error_pb2.REASON_BAD_API_KEY, f"the API key {what}")
+
+
+def rate_limited(wait_s: float) -> ServiceError:
+    """The caller is too fast."""
+    return ServiceError(
+        error_pb2.REASON_RATE_LIMITED, f"too many calls: wait {wait_s:.3f} seconds", retry_after_s=wait_s
+    )
+
+
+def quota_exceeded(quota: str, limit: int, *, retry_after_s: float = 5) -> ServiceError:
+    """The caller has as many of something at a time as it may have."""
+    return ServiceError(
+        error_pb2.REASON_QUOTA_EXCEEDED,
+        f"there are {limit} {quota.replace('_', ' ')} already, more are not allowed",
+        metadata={"quota": quota, "limit": str(limit)},
+        retry_after_s=retry_after_s,
+    )
+
+
+def wrong_phase(message: str) -> ServiceError:
+    """The match is in another phase of its life."""
+    return ServiceError(error_pb2.REASON_WRONG_PHASE, message)
 
 
 def request_id_reused() -> ServiceError:
@@ -174,6 +216,8 @@ def _option_field(option: str) -> str:
 
 _REFUSALS: dict[type[Refused], Reason.ValueType] = {
     WrongPhase: error_pb2.REASON_WRONG_PHASE,
+    Paused: error_pb2.REASON_PAUSED,
+    TimerDue: error_pb2.REASON_TIMER_DUE,
     SeatTaken: error_pb2.REASON_SEAT_TAKEN,
     BadSignature: error_pb2.REASON_BAD_SIGNATURE,
 }
@@ -188,15 +232,21 @@ __all__ = [
     "LedgerFault",
     "Reason",
     "ServiceError",
+    "bad_api_key",
     "bad_token",
     "contract",
     "foreign_seat",
     "illegal",
     "ledger_broken",
     "malformed",
+    "no_spectators",
+    "not_invited",
+    "quota_exceeded",
+    "rate_limited",
     "request_id_reused",
     "too_large",
     "translate",
     "unavailable",
     "unknown_match",
+    "wrong_phase",
 ]

@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import DecodeError
 from sixledger.engine.errors import EngineError, IllegalCommand, MalformedCommand
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
+from sixledger.ledger import clocks
 from sixledger.ledger.author import Author
 from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused
 from sixledger.ledger.heads import HeadSigner
@@ -29,6 +30,7 @@ from sixledger.service.errors import (
     illegal,
     ledger_broken,
     malformed,
+    quota_exceeded,
     request_id_reused,
     translate,
     unavailable,
@@ -43,13 +45,21 @@ from sixledger.service.idempotency import (
     is_same_creation,
 )
 from sixledger.service.logs import Log
-from sixledger.service.store import Appended, Entry, MatchRow, RequestTaken, Store
+from sixledger.service.store import Appended, Entry, MatchRow, RequestTaken, Store, TokenFloor
+from sixledger.service.tokens import LOCKED
 from sixledger.v1 import engine_service_pb2, error_pb2, game_pb2, match_service_pb2, record_pb2
+
+if TYPE_CHECKING:
+    from sixledger.service.metrics import Metrics
+    from sixledger.service.tracing import Tracing
 
 #: Records read from the store at a time.
 PAGE = 200
 #: How often a lost race is run again before the caller is asked to come back.
 ATTEMPTS = 16
+
+Q = TypeVar("Q")
+R = TypeVar("R")
 
 _TABLE = record_pb2.CAUSE_KIND_TABLE
 
@@ -84,16 +94,31 @@ class MatchHost:
         root_secret: Callable[[], bytes] | None = None,
         cached_matches: int = 1024,
         registry: Registry | None = None,
+        token_lifetime_s: int = 90 * 24 * 3600,
+        metrics: Metrics | None = None,
+        tracing: Tracing | None = None,
     ) -> None:
-        """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` (for tests) 32 random bytes for a match."""
+        """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` (for tests) 32 random bytes for a match.
+
+        No token that was made until now is valid for longer than `token_lifetime_s` seconds. `metrics` and `tracing`
+        are told what happens.
+        """
         self.store = store
         self.signer = signer
         self.clock = clock
         self.hub = Hub()
         self.registry = registry or installed()
+        #: Told of the first deadline of a match whenever it changes here.
+        self.on_deadline: Callable[[int], None] | None = None
+        self._token_lifetime_us = token_lifetime_s * 1_000_000
         self._root_secret = root_secret or partial(secrets.token_bytes, 32)
         self._cache = MatchCache(cached_matches, self.hub.watched)
+        #: Told what happens, if somebody wants to know.
+        self.metrics = metrics
+        self._tracing = tracing
         self._log = Log("host")
+        if metrics is not None:
+            metrics.look_at(self._cache, lambda: self.hub.watchers)
 
     # -- finding matches -------------------------------------------------------------------------
 
@@ -101,6 +126,10 @@ class MatchHost:
         """The match as far as it is known here. Raises UNKNOWN_MATCH or LEDGER_BROKEN."""
         hosted = self._cache.peek(match_id)
         return hosted if hosted is not None else await self._cache.get(match_id, lambda: self._load(match_id))
+
+    def peek(self, match_id: bytes) -> Hosted | None:
+        """The match as far as it is known here, if it is in memory."""
+        return self._cache.peek(match_id)
 
     async def fresh(self, match_id: bytes, max_age_s: float = 0) -> Hosted:
         """The match with every record of the store, looked up at most `max_age_s` ago."""
@@ -148,8 +177,18 @@ class MatchHost:
 
     # -- opening ---------------------------------------------------------------------------------
 
-    async def create(self, request: match_service_pb2.CreateMatchRequest) -> Posted:
-        """Open the match that `request` asks for, or find it if the same request has opened it before."""
+    async def create(
+        self,
+        request: match_service_pb2.CreateMatchRequest,
+        *,
+        owner: str = "",
+        rematch_of: bytes = b"",
+        admit: Callable[[], Awaitable[None]] | None = None,
+    ) -> Posted:
+        """Open the match that `request` asks for, or find it if the same request has opened it before.
+
+        `owner` is who opens it, `rematch_of` the match before it. `admit` may refuse to open a new one.
+        """
         if request.secret and len(request.secret) != 32:
             raise malformed("secret", "must be 32 bytes, or absent")
         if request.mode not in record_pb2.ContributionMode.values():
@@ -158,6 +197,8 @@ class MatchHost:
         match_id = created_match_id(secret)
         if request.secret and (found := await self._created_before(match_id, request)):
             return found
+        if admit is not None:
+            await admit()
         try:
             game = self.registry.latest(request.game)
             options = game.schema.options.unpack(request.options)
@@ -171,10 +212,26 @@ class MatchHost:
                 request_id=create_request_id(secret),
                 time_us=self.clock(),
                 mode=request.mode,
+                ready_seats=request.ready_seats,
+                clock=request.clock if request.HasField("clock") else None,
+                timeout_policy=request.timeout_policy,
             )
         except (EngineError, Malformed, Refused) as error:
             raise _translated(error, "options" if isinstance(error, Malformed) else "") from error
-        row = MatchRow(match_id, game.id, len(match.seats), match.time_us, root_secret, match.status, 0)
+        row = MatchRow(
+            match_id,
+            game.id,
+            len(match.seats),
+            match.time_us,
+            root_secret,
+            match.status,
+            0,
+            owner,
+            request.private,
+            request.no_spectators,
+            rematch_of,
+            _kept(match.first_deadline_us),
+        )
         first = Entry(match_id, 0, record.SerializeToString(), _TABLE, 0, create_request_id(secret))
         if not await self.store.create(row, first):
             found = await self._created_before(match_id, request)
@@ -183,6 +240,9 @@ class MatchHost:
             return found
         hosted = Hosted(row, author, match, record)
         self._cache.put(hosted)
+        self._expect(match)
+        if self.metrics is not None:
+            self.metrics.changed(match.status)
         self._log.info("match_created", match=match_id.hex(), game=game.id, seats=len(match.seats))
         return Posted(hosted, 0, record, match.time_us)
 
@@ -197,24 +257,34 @@ class MatchHost:
             same = is_same_creation(request, hosted.match.opened, hosted.match.game)
         except (EngineError, Malformed) as error:
             raise request_id_reused() from error
-        if not same:
+        row = hosted.row
+        if not same or (row.private, row.no_spectators) != (request.private, request.no_spectators):
             raise request_id_reused()
         return await self.posted(hosted, 0)
 
     # -- acting ----------------------------------------------------------------------------------
 
     async def act(
-        self, match_id: bytes, action: engine_service_pb2.Action, *, display_name: str | None = None
+        self,
+        match_id: bytes,
+        action: engine_service_pb2.Action,
+        *,
+        display_name: str | None = None,
+        bot: str | None = None,
     ) -> Posted:
         """Make the record of `action`, durably, or find the one that the same act has made before.
 
+        `display_name` and `bot` belong to a seat that joins: its name, and the bot of this server that plays it.
         The caller has checked the token. Raises ServiceError: REQUEST_ID_REUSED, BAD_SIGNATURE,
         STALE_DECISION, ILLEGAL_COMMAND, …
         """
         hosted = await self.hosted(match_id)
         async with hosted.lock:
             for _ in range(ATTEMPTS):
+                begun = time.perf_counter()
                 try:
+                    if action.time_us > hosted.match.first_deadline_us:
+                        await self._fire_before(hosted, action)
                     after, record = hosted.author.act(hosted.match, action)
                 except (EngineError, Refused) as error:
                     # The request id goes before everything else that may be wrong, and what was decided
@@ -224,18 +294,64 @@ class MatchHost:
                     if await self._catch_up(hosted):
                         continue
                     raise self._refusal(hosted, action, error) from error
-                result = await self._append(hosted, action, after, record, display_name)
+                decided = time.perf_counter()
+                result = await self._append(hosted, action, after, record, display_name, bot)
                 if isinstance(result, Appended):
-                    status = hosted.match.status
-                    hosted.advance(after, record)
-                    self.hub.hint(match_id)
-                    if after.status != status:
-                        self._log_status(after)
+                    self._measure(begun, decided)
+                    self._advance(hosted, after, record)
                     return Posted(hosted, after.seq, record, after.time_us)
                 if isinstance(result, RequestTaken):
                     return await self._repetition(hosted, action, result.seq)
+                if self.metrics is not None:
+                    self.metrics.conflict()
                 await self._catch_up(hosted)
         raise unavailable("others acted in this match all the time; try again")
+
+    def _advance(self, hosted: Hosted, after: Match, record: record_pb2.Record) -> None:
+        before = hosted.match
+        hosted.advance(after, record)
+        self.hub.hint(after.match_id)
+        if after.status != before.status:
+            self._log_status(after)
+        if after.first_deadline_us != before.first_deadline_us:
+            self._expect(after)
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def _expect(self, match: Match) -> None:
+        if self.on_deadline is not None and match.first_deadline_us != clocks.NEVER:
+            self.on_deadline(match.first_deadline_us)
+
+    async def fire_due(self, match_id: bytes) -> int:
+        """Fire the timers of a match whose deadline has passed; how many records that made."""
+        hosted = await self.hosted(match_id)
+        async with hosted.lock:
+            await self._catch_up(hosted)
+            return len(await self._fire(hosted, self.clock()))
+
+    async def _fire(self, hosted: Hosted, now_us: int) -> list[engine_service_pb2.Timer]:
+        """Fire what is due at `now_us`; the lock is held. At the deadline itself a command is still in time."""
+        fired: list[engine_service_pb2.Timer] = []
+        attempts = 0
+        while now_us > hosted.match.first_deadline_us and attempts < ATTEMPTS:
+            timer = hosted.match.timers()[0]
+            action = clocks.fire(timer, now_us)
+            after, record = hosted.author.act(hosted.match, action)
+            if isinstance(await self._append(hosted, action, after, record, None, None), Appended):
+                self._advance(hosted, after, record)
+                fired.append(timer)
+            else:  # another replica was faster
+                attempts += 1
+                await self._catch_up(hosted)
+        return fired
+
+    async def _fire_before(self, hosted: Hosted, action: engine_service_pb2.Action) -> None:
+        """Fire what is due before an act; the lock is held. Raises IllegalCommand if the act has come too late."""
+        fired = await self._fire(hosted, action.time_us)
+        seat = action.cause.seat
+        own = next((timer for timer in fired if timer.kind == clocks.TURN and timer.seat == seat), None)
+        if own is not None and action.WhichOneof("action") == "command":
+            raise IllegalCommand("too_late", f"the time of seat {seat} ended at {own.deadline_us}")
 
     async def _append(
         self,
@@ -244,13 +360,19 @@ class MatchHost:
         after: Match,
         record: record_pb2.Record,
         display_name: str | None,
+        bot: str | None,
     ) -> Any:
         before, cause = hosted.match, action.cause
-        status, joined = after.status, None
+        status, joined, seats, floor = after.status, None, None, None
         if before.state is None:
             joined = sum(seat.joined for seat in after.seats)
             if joined == sum(seat.joined for seat in before.seats):
                 joined = None
+            if len(after.seats) != len(before.seats):
+                seats = len(after.seats)
+            if action.HasField("leave"):
+                display_name = ""
+                floor = self.next_floor(before.match_id, cause.seat, after.time_us)
         entry = Entry(
             before.match_id,
             after.seq,
@@ -261,6 +383,10 @@ class MatchHost:
             None if status == before.status else status,
             joined,
             display_name,
+            seats,
+            bot,
+            floor,
+            _kept(after.first_deadline_us) if after.first_deadline_us != before.first_deadline_us else None,
         )
         try:
             return await self.store.append(entry)
@@ -268,6 +394,19 @@ class MatchHost:
             # The caller left; the record may still become durable. Those who follow look for it.
             self.hub.hint(before.match_id)
             raise
+
+    def next_floor(self, match_id: bytes, seat: int, time_us: int) -> TokenFloor:
+        """The floor that makes all tokens of a seat worthless that there are at `time_us`. Raises QUOTA_EXCEEDED."""
+        generation = self.store.token_floor(match_id, seat) + 1
+        if generation >= LOCKED:
+            raise quota_exceeded("generations_of_tokens", LOCKED)
+        return TokenFloor(generation, time_us + self._token_lifetime_us)
+
+    async def made_before(self, match_id: bytes, action: engine_service_pb2.Action) -> Posted | None:
+        """The record that the same act has made before, if it has. Raises REQUEST_ID_REUSED if another one has."""
+        hosted = await self.hosted(match_id)
+        async with hosted.lock:
+            return await self._made_before(hosted, action)
 
     async def _made_before(self, hosted: Hosted, action: engine_service_pb2.Action) -> Posted | None:
         cause = action.cause
@@ -332,9 +471,27 @@ class MatchHost:
             return hosted.head(self.signer)
         return self.signer.sign(hosted.match.match_id, posted.seq + 1, posted.record.hash, posted.time_us)
 
+    def traced(self, name: str, behaviour: Callable[[Q], Awaitable[R]]) -> Callable[[Q], Awaitable[R]]:
+        """`behaviour`, traced now and then if anything is."""
+        return behaviour if self._tracing is None else self._tracing.traced(name, behaviour)
+
+    def _measure(self, begun: float, decided: float) -> None:
+        """An act that began then and was decided then is durable now, all by time.perf_counter."""
+        if self.metrics is not None:
+            self.metrics.acted(decided - begun, time.perf_counter() - decided)
+        if self._tracing is not None:
+            self._tracing.acted(begun, decided)
+
     def _log_status(self, match: Match) -> None:
+        if self.metrics is not None:
+            self.metrics.changed(match.status)
         name = match_service_pb2.MatchStatus.Name(match.status).removeprefix("MATCH_STATUS_").lower()
         self._log.info(f"match_{name}", match=match.match_id.hex(), records=match.seq + 1)
+
+
+def _kept(deadline_us: int) -> int:
+    """A deadline as the store keeps it: 0 is none."""
+    return 0 if deadline_us == clocks.NEVER else deadline_us
 
 
 def _translated(error: Exception, field: str) -> ServiceError:

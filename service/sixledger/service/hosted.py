@@ -15,18 +15,22 @@ from sixledger.ledger.author import Author
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match, begin
-from sixledger.service.errors import ServiceError, ledger_broken
+from sixledger.service.errors import ServiceError, ledger_broken, no_spectators
 from sixledger.service.store import MatchRow
 from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2
 
 #: Newest records that are kept beyond the current epoch.
 KEPT_RECORDS = 64
+#: Items of followed records that are kept for others.
+SHARED_ITEMS = 64
 
 
 class Hosted:
     """A match of this process. Acts and catching up happen under `lock`; reading needs none."""
 
-    __slots__ = ("__weakref__", "_base", "_head", "_marks", "_recent", "author", "checked_at", "lock", "match", "row")
+    __slots__ = (
+        "__weakref__", "_base", "_head", "_marks", "_recent", "_shared", "author", "checked_at", "lock", "match", "row",
+    )  # fmt: skip
 
     def __init__(self, row: MatchRow, author: Author, match: Match, first: record_pb2.Record) -> None:
         """`match` stands after record 0, which is `first`."""
@@ -41,6 +45,8 @@ class Hosted:
         #: Records that revealed epochs, as (number, highest epoch revealed by then), ascending.
         self._marks: list[tuple[int, int]] = []
         self._head: tuple[int, str] = (-1, "")
+        #: Items of followed records, made once for all who may see the same, oldest first.
+        self._shared: dict[tuple[int, int | None, bool], bytes] = {}
 
     @classmethod
     def load(cls, row: MatchRow, first: bytes, registry: Registry) -> Hosted:
@@ -59,6 +65,11 @@ class Hosted:
         except DecodeError as error:
             raise ledger_broken(row.match_id, "record 0 cannot be read") from error
         return cls(row, author, match, record)
+
+    def check_viewer(self, viewer: int | None) -> None:
+        """Raise NO_SPECTATORS if the viewer, a spectator (None), may not look on."""
+        if viewer is None and self.row.no_spectators:
+            raise no_spectators()
 
     # -- going on --------------------------------------------------------------------------------
 
@@ -100,6 +111,16 @@ class Hosted:
         if first < self._base:
             return None
         return self._recent[first - self._base : end - self._base]
+
+    def shared(self, seq: int, viewer: int | None, with_head: bool) -> bytes | None:
+        """What was last shared of record `seq` for a viewer, with or without a signed head."""
+        return self._shared.get((seq, viewer, with_head))
+
+    def share(self, seq: int, viewer: int | None, with_head: bool, item: bytes) -> None:
+        """Keep an item for others who may see the same; the oldest leaves."""
+        self._shared[seq, viewer, with_head] = item
+        if len(self._shared) > SHARED_ITEMS:
+            del self._shared[next(iter(self._shared))]
 
     def revealed_at(self, seq: int) -> int:
         """The highest epoch that was revealed by record `seq` or before."""

@@ -8,6 +8,7 @@ request id = first 16 bytes of SHA-256("sixledger/create/1\n" || secret)
 from __future__ import annotations
 
 from sixledger.engine.game import Game
+from sixledger.ledger.clocks import settled
 from sixledger.ledger.hashing import sha256
 from sixledger.ledger.records import read
 from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2
@@ -44,7 +45,9 @@ def is_same_act(action: engine_service_pb2.Action, record: record_pb2.Record, ga
     match step.WhichOneof("step"):
         case "joined":
             joined = engine_service_pb2.JoinAction(
-                public_key=step.joined.public_key, contributes=step.joined.contributes
+                public_key=step.joined.public_key,
+                contributes=step.joined.contributes,
+                hosted=step.joined.hosted,
             )
             return kind == "join" and joined == action.join
         case "committed":
@@ -55,6 +58,16 @@ def is_same_act(action: engine_service_pb2.Action, record: record_pb2.Record, ga
             return kind == "resign"
         case "aborted":
             return kind == "abort"
+        case "left":
+            return kind == "leave"
+        case "ready":
+            return kind == "ready"
+        case "closed":
+            return kind == "close"
+        case "paused":
+            return kind == "pause"
+        case "resumed":
+            return kind == "resume"
     return False
 
 
@@ -66,7 +79,12 @@ def is_same_creation(
     Raises IllegalOptions or Malformed if it asks for none that could be.
     """
     mode = request.mode or record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
-    if (request.game, request.seats, mode) != (opened.ruleset.id, opened.seats, opened.mode):
+    asked = (request.game, request.seats, mode, request.ready_seats)
+    if asked != (opened.ruleset.id, opened.seats, opened.mode, opened.ready_seats):
+        return False
+    clock = request.clock if request.HasField("clock") else None
+    stated = opened.clock if opened.HasField("clock") else None
+    if settled(clock, request.timeout_policy) != (stated, opened.timeout_policy):
         return False
     setup = game.complete(request.seats, game.schema.options.unpack(request.options))
     packed: bool = game.schema.options.pack(setup.options) == opened.options

@@ -6,42 +6,55 @@ An ordinary success costs a counter and two looks at the clock; nothing is logge
 from __future__ import annotations
 
 import asyncio
-import secrets
+import inspect
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
+from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
-from sixledger.service.errors import ServiceError, translate, unavailable
-from sixledger.service.logs import Log, places
-from sixledger.service.status import code, rich_status
-from sixledger.service.store import StoreError
+from sixledger.service.admission import Admission
+from sixledger.service.errors import ServiceError, unavailable
+from sixledger.service.failures import CallLog, report
+from sixledger.service.status import rich_status
 from sixledger.v1 import error_pb2
 
+if TYPE_CHECKING:
+    from sixledger.service.metrics import CallMeter, Metrics
+    from sixledger.service.tracing import Tracing
+
 #: Calls of these services stay possible to the end.
-_ALWAYS = ("/grpc.health.", "/grpc.reflection.")
-_OPERATORS_BUSINESS = frozenset({"INTERNAL", "DATA_LOSS"})
+_ALWAYS = ("/grpc.health.", "/grpc.reflection.", "/grpc.channelz.")
 
 
 class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no types
     """Stands before every call of a server."""
 
-    def __init__(self, *, slow_s: float = 1.0) -> None:
-        """Unary calls that take longer than `slow_s` seconds are logged."""
+    #: Lets calls in, or not; set before the first one comes.
+    admission: Admission | None = None
+
+    def __init__(self, *, slow_s: float = 1.0, metrics: Metrics | None = None, tracing: Tracing | None = None) -> None:
+        """Unary calls that take longer than `slow_s` seconds are logged. `metrics` count, `tracing` traces calls."""
         self._slow_s = slow_s
+        self._metrics = metrics
+        self._tracing = tracing
         self._handlers: dict[str, Any] = {}
         self._draining = False
         self._running = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._log = Log("calls")
+        self._log = CallLog("calls", metrics)
 
     @property
     def running(self) -> int:
         """Number of calls that run, streams included."""
         return self._running
+
+    @property
+    def draining(self) -> bool:
+        """True once new calls are turned away."""
+        return self._draining
 
     def drain(self) -> None:
         """Turn new calls away from now on."""
@@ -93,6 +106,9 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
 
     def _unary(self, method: str, behaviour: Callable[[Any, Any], Awaitable[Any]]) -> Any:
         clock, slow_s = time.perf_counter, self._slow_s
+        meter = None if self._metrics is None else self._metrics.call(method)
+        if self._tracing is not None:
+            behaviour = self._tracing.traced(method, behaviour)
 
         async def call(request: Any, context: Any) -> Any:
             started = clock()
@@ -100,34 +116,82 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
             try:
                 if self._draining:
                     raise unavailable("the server stops")
+                if self.admission is not None:
+                    self.admission.call(context)
                 reply = await behaviour(request, context)
             except Exception as error:
-                await self._fail(method, context, error, started)
+                if meter is not None:
+                    meter.observe(clock() - started)
+                await self._fail(method, context, error, started, meter)
                 raise  # never reached: failing ends the call
+            except asyncio.CancelledError:
+                if meter is not None:
+                    meter.ended("CANCELLED")
+                raise
             finally:
                 self._leave()
-            if clock() - started > slow_s:
-                self._log.warning("slow_call", method=method, ms=round((clock() - started) * 1000))
+            took = clock() - started
+            if meter is not None:
+                meter.ended()
+                meter.observe(took)
+            if took > slow_s:
+                self._log.warning("slow_call", method=method, ms=round(took * 1000))
             return reply
 
         return call
 
-    def _stream(self, method: str, behaviour: Callable[[Any, Any], AsyncGenerator[Any, None]]) -> Any:
+    def _stream(self, method: str, behaviour: Callable[[Any, Any], Any]) -> Any:
+        meter = None if self._metrics is None else self._metrics.call(method)
+
+        async def write(request: Any, context: Any) -> None:
+            started = time.perf_counter()
+            self._enter()
+            try:
+                with self._opened(context, meter):
+                    await behaviour(request, context)
+            except Exception as error:
+                await self._fail(method, context, error, started, meter)
+            finally:
+                self._leave()
+
         async def call(request: Any, context: Any) -> AsyncGenerator[Any, None]:
             started = time.perf_counter()
             self._enter()
             try:
-                if self._draining:
-                    raise unavailable("the server stops")
-                async with aclosing(behaviour(request, context)) as replies:
-                    async for reply in replies:
-                        yield reply
+                with self._opened(context, meter):
+                    async with aclosing(behaviour(request, context)) as replies:
+                        async for reply in replies:
+                            yield reply
             except Exception as error:
-                await self._fail(method, context, error, started)
+                await self._fail(method, context, error, started, meter)
             finally:
                 self._leave()
 
-        return call
+        # What writes by itself is spared a generator.
+        return write if inspect.iscoroutinefunction(behaviour) else call
+
+    @contextmanager
+    def _opened(self, context: Any, meter: CallMeter | None) -> Iterator[None]:
+        """A stream, from the moment it is let in to its end."""
+        release: Callable[[], None] = _nothing
+        if meter is not None:
+            meter.opened(1)
+        try:
+            if self._draining:
+                raise unavailable("the server stops")
+            if self.admission is not None:
+                release = self.admission.stream(context)
+            yield
+            if meter is not None:
+                meter.ended()
+        except (asyncio.CancelledError, GeneratorExit):
+            if meter is not None:
+                meter.ended("CANCELLED")
+            raise
+        finally:
+            if meter is not None:
+                meter.opened(-1)
+            release()
 
     def _enter(self) -> None:
         self._running += 1
@@ -146,36 +210,17 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc has no typ
         error = ServiceError(error_pb2.REASON_UNIMPLEMENTED, "this server does not have the call")
         await context.abort_with_status(rich_status(error))
 
-    async def _fail(self, method: str, context: Any, error: Exception, started: float) -> None:
+    async def _fail(
+        self, method: str, context: Any, error: Exception, started: float, meter: CallMeter | None = None
+    ) -> None:
         """End the call with the status of `error`. Always raises."""
         if isinstance(error, grpc.aio.AbortError):
             raise error
-        found = translate(error) or _defect(error)
-        fields: dict[str, Any] = {
-            "method": method,
-            "reason": found.contract.name,
-            "code": code(found).name,
-            "ms": round((time.perf_counter() - started) * 1000, 1),
-            **{key: found.metadata[key] for key in ("rule", "match", "incident") if key in found.metadata},
-        }
-        if found.contract.status in _OPERATORS_BUSINESS:
-            # The types and places of the whole chain, never texts: a foreign exception's text may hold anything.
-            cause: BaseException | None = error
-            fields["errors"] = []
-            while cause is not None:
-                fields["errors"].append({"type": type(cause).__qualname__, "at": places(cause.__traceback__)})
-                cause = cause.__cause__ or cause.__context__
-            self._log.error("call_failed", **fields)
-        elif isinstance(error, StoreError):
-            self._log.error("call_failed", store=str(error), **fields)
-        else:
-            self._log.info("call_failed", **fields)
+        found = report(self._log, method, error, started)
+        if meter is not None:
+            meter.ended(found.contract.status)
         await context.abort_with_status(rich_status(found))
 
 
-def _defect(error: Exception) -> ServiceError:
-    del error  # nothing of it leaves the server
-    incident = secrets.token_hex(8)
-    return ServiceError(
-        error_pb2.REASON_INTERNAL, f"a defect of the service, incident {incident}", metadata={"incident": incident}
-    )
+def _nothing() -> None:
+    """The end of a stream that was not let in."""

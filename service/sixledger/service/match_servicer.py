@@ -2,74 +2,66 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import AsyncGenerator
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
+from sixledger.ledger.clocks import reading
 from sixledger.ledger.records import redact
+from sixledger.service import caller
+from sixledger.service.admission import Admission
+from sixledger.service.api_keys import ApiKeys
+from sixledger.service.bots import BotRunner
 from sixledger.service.errors import malformed
 from sixledger.service.export import export
+from sixledger.service.failures import CallLog, failure, report
+from sixledger.service.fields import check_match_id, check_page_size
 from sixledger.service.host import MatchHost, Posted
-from sixledger.service.idempotency import join_request_id
+from sixledger.service.hosted import Hosted
+from sixledger.service.idempotency import created_match_id
+from sixledger.service.lobby import Lobby, OwnerRules, rematch_request
 from sixledger.service.paging import page_token, read_page_token
-from sixledger.service.redaction import record_for
+from sixledger.service.play import PlayLimits, PlayStream
 from sixledger.service.store import Cursor
 from sixledger.service.tokens import TokenMint
-from sixledger.service.watch import WatchTiming, watch
-from sixledger.v1 import engine_service_pb2, record_pb2
+from sixledger.service.watch import Pulse, WatchTiming, watch
+from sixledger.v1 import access_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
 
-_SEAT, _TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 #: Longest command, in bytes: no game has longer ones, and each is kept for ever.
 MAX_COMMAND_BYTES = 16_384
+#: Commands of one batch.
+MAX_COMMANDS = 100
+_SUBMIT_COMMANDS = "/sixledger.v1.MatchService/SubmitCommands"
 #: A page of records ends when it has this many bytes.
 MAX_PAGE_BYTES = 2_000_000
 
 
-class MatchServicer:
+class MatchServicer(Lobby):
     """The calls of MatchService, by their names."""
 
-    def __init__(self, host: MatchHost, tokens: TokenMint, timing: WatchTiming | None = None) -> None:
-        """Serve the matches of `host` to the holders of `tokens`."""
-        self._host = host
-        self._tokens = tokens
-        self._timing = timing or WatchTiming()
+    def __init__(
+        self,
+        host: MatchHost,
+        tokens: TokenMint,
+        timing: WatchTiming | None = None,
+        limits: PlayLimits | None = None,
+        *,
+        keys: ApiKeys | None = None,
+        rules: OwnerRules | None = None,
+        admission: Admission | None = None,
+        max_watchers: int = 10_000,
+    ) -> None:
+        """Serve the matches of `host` to the holders of `tokens`, and with `rules` to owners with `keys`.
 
-    # -- opening and joining ---------------------------------------------------------------------
-
-    async def CreateMatch(self, request: pb.CreateMatchRequest) -> pb.CreateMatchResponse:  # noqa: N802 - RPC names
-        """Open a match."""
-        posted = await self._host.create(request)
-        return pb.CreateMatchResponse(
-            match_id=posted.hosted.match.match_id,
-            owner_token=self._tokens.owner(posted.hosted.match.match_id, posted.time_us),
-            record=redact(posted.record, None, 0),
-            head=self._host.head(posted.hosted, posted),
-        )
-
-    async def JoinMatch(self, request: pb.JoinMatchRequest) -> pb.JoinMatchResponse:  # noqa: N802
-        """Take a seat."""
-        match_id = _check_match_id(request.match_id)
-        if request.secret and len(request.secret) != 32:
-            raise malformed("secret", "must be 32 bytes, or absent")
-        if request.signature and not request.secret:
-            raise malformed("secret", "is needed to sign: the request id follows from it")
-        _check_signing(request.observed_head, request.signature, "")
-        request_id = join_request_id(match_id, request.secret or secrets.token_bytes(32))
-        cause = record_pb2.Cause(
-            kind=_SEAT,
-            seat=request.seat,
-            request_id=request_id,
-            observed_head=request.observed_head,
-            signature=request.signature,
-        )
-        join = engine_service_pb2.JoinAction(public_key=request.public_key, contributes=request.contributes)
-        action = engine_service_pb2.Action(cause=cause, time_us=self._host.clock(), join=join)
-        name = _check_name(request.display_name)
-        posted = await self._host.act(match_id, action, display_name=name or None)
-        record, _ = await self._shown(posted, request.seat)
-        token = self._tokens.seat(match_id, request.seat, posted.time_us)
-        return pb.JoinMatchResponse(token=token, record=record, head=self._host.head(posted.hosted, posted))
+        `admission` counts what streams and batches do; `max_watchers` may follow one match.
+        """
+        self._pulse = Pulse(host, timing or WatchTiming(), max_watchers)
+        super().__init__(host, tokens, BotRunner(host, self._pulse), keys, rules)
+        self._limits = limits or PlayLimits()
+        self._admission = admission
+        self._log = CallLog("play", host.metrics)
 
     # -- acting ----------------------------------------------------------------------------------
 
@@ -91,14 +83,44 @@ class MatchServicer:
 
     async def SubmitCommand(self, request: pb.SubmitCommandRequest) -> pb.SubmitCommandResponse:  # noqa: N802
         """Play a command."""
-        seat, action = self._action(request.act)
-        if len(request.command) > MAX_COMMAND_BYTES:
-            raise malformed("command", f"has more than {MAX_COMMAND_BYTES} bytes")
-        action.cause.decision = request.decision
-        action.command = request.command
-        posted = await self._host.act(request.act.match_id, action)
+        seat, posted = await self._submit(request)
         record, late = await self._shown(posted, seat)
         return pb.SubmitCommandResponse(record=record, late_openings=late, head=self._host.head(posted.hosted, posted))
+
+    async def SubmitCommands(self, request: pb.SubmitCommandsRequest) -> pb.SubmitCommandsResponse:  # noqa: N802
+        """Play several commands of any matches."""
+        if not 1 <= len(request.commands) <= MAX_COMMANDS:
+            raise malformed("commands", f"must be 1 to {MAX_COMMANDS}")
+        if self._admission is not None:
+            self._admission.charge(len(request.commands) - 1)
+        results = [pb.SubmitCommandResult() for _ in request.commands]
+        lines: dict[bytes, list[tuple[pb.SubmitCommandRequest, pb.SubmitCommandResult]]] = {}
+        for command, result in zip(request.commands, results, strict=True):
+            lines.setdefault(command.act.match_id, []).append((command, result))
+        async with asyncio.TaskGroup() as group:
+            for line in lines.values():
+                group.create_task(self._submit_line(line))
+        return pb.SubmitCommandsResponse(results=results)
+
+    async def _submit_line(self, line: list[tuple[pb.SubmitCommandRequest, pb.SubmitCommandResult]]) -> None:
+        """Play the commands of one match, one after the other."""
+        for command, result in line:
+            started = time.perf_counter()
+            try:
+                result.reply.CopyFrom(await self.SubmitCommand(command))
+            except Exception as error:
+                result.failure.CopyFrom(failure(report(self._log, _SUBMIT_COMMANDS, error, started)))
+
+    def PlayEncoded(self, requests: AsyncIterator[pb.PlayRequest]) -> AsyncGenerator[bytes, None]:  # noqa: N802
+        """Play and follow matches over one stream: serialised PlayResponses."""
+        submit = self._host.traced("sixledger.v1.MatchService/Play command", self._submit_counted)
+        return PlayStream(self._pulse, submit, self._viewer, self._limits, self._log).run(requests)
+
+    async def Play(self, requests: AsyncIterator[pb.PlayRequest]) -> AsyncGenerator[pb.PlayResponse, None]:  # noqa: N802
+        """Play and follow matches over one stream."""
+        async with aclosing(self.PlayEncoded(requests)) as responses:
+            async for response in responses:
+                yield pb.PlayResponse.FromString(response)
 
     async def ResignMatch(self, request: pb.ResignMatchRequest) -> pb.ResignMatchResponse:  # noqa: N802
         """Resign."""
@@ -108,26 +130,14 @@ class MatchServicer:
         record, late = await self._shown(posted, seat)
         return pb.ResignMatchResponse(record=record, late_openings=late, head=self._host.head(posted.hosted, posted))
 
-    async def AbortMatch(self, request: pb.AbortMatchRequest) -> pb.AbortMatchResponse:  # noqa: N802
-        """Abort a match."""
-        match_id = _check_match_id(request.match_id)
-        self._tokens.check_owner(request.owner_token, match_id, self._host.clock())
-        _check_request_id(request.request_id, "request_id")
-        cause = record_pb2.Cause(kind=_TABLE, request_id=request.request_id)
-        action = engine_service_pb2.Action(
-            cause=cause, time_us=self._host.clock(), abort=engine_service_pb2.AbortAction()
-        )
-        posted = await self._host.act(match_id, action)
-        record, _ = await self._shown(posted, None)
-        return pb.AbortMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
-
     # -- reading ---------------------------------------------------------------------------------
 
     async def GetMatch(self, request: pb.GetMatchRequest) -> pb.GetMatchResponse:  # noqa: N802
         """Tell what stands in public about a match."""
-        hosted = await self._host.fresh(_check_match_id(request.match_id))
+        hosted = await self._host.fresh(check_match_id(request.match_id))
         names = await self._host.store.display_names(request.match_id)
-        match = hosted.match
+        match, row = hosted.match, hosted.row
+        bots = await self._host.store.bots(request.match_id) if any(seat.hosted for seat in match.seats) else {}
         info = pb.MatchInfo(
             match_id=match.match_id,
             status=match.status,
@@ -137,6 +147,11 @@ class MatchServicer:
             decision=match.decision,
             to_act=match.to_act,
             first_hash=match.first_hash,
+            private=row.private,
+            no_spectators=row.no_spectators,
+            rematch_of=row.rematch_of,
+            rematch=await self._rematch(hosted),
+            clock=reading(match, self._host.clock()),
         )
         for number, seat in enumerate(match.seats):
             info.seats.add(
@@ -144,19 +159,41 @@ class MatchServicer:
                 public_key=seat.public_key,
                 contributes=seat.contributes,
                 display_name=names.get(number, ""),
+                ready=seat.ready,
+                hosted=seat.hosted,
+                bot=bots.get(number, ""),
             )
         return pb.GetMatchResponse(match=info, head=self._host.head(hosted))
 
+    async def _rematch(self, hosted: Hosted) -> bytes:
+        """The rematch of a match, if there is one."""
+        if not (hosted.match.over and hosted.match.closed):
+            return b""
+        match_id = created_match_id(rematch_request(hosted).secret)
+        return match_id if await self._host.store.match(match_id) is not None else b""
+
     async def ListMatches(self, request: pb.ListMatchesRequest) -> pb.ListMatchesResponse:  # noqa: N802
         """List matches, newest first."""
-        size = _check_page_size(request.page_size, 100) or 50
+        size = check_page_size(request.page_size, 100) or 50
         if request.status not in pb.MatchStatus.values():
             raise malformed("status", "is not a status of this release")
         if len(request.game) > 100 or "\0" in request.game:
             raise malformed("game", "is not the id of a game")
-        after = read_page_token(request.page_token, request.status, request.game)
+        if request.free_seats and request.status not in (pb.MATCH_STATUS_UNSPECIFIED, pb.MATCH_STATUS_OPEN):
+            raise malformed("free_seats", "does not go with this status: only open matches have free seats")
+        status = pb.MATCH_STATUS_OPEN if request.free_seats else request.status
+        owner = None
+        if request.mine:
+            owner = (await self._keys.check(caller.current().key, access_service_pb2.API_SCOPE_LIST)).owner
+        more = f"{request.free_seats}/{owner or ''}"
+        after = read_page_token(request.page_token, status, request.game, more)
         rows = await self._host.store.list_matches(
-            status=request.status or None, game=request.game or None, after=after, limit=size + 1
+            status=status or None,
+            game=request.game or None,
+            after=after,
+            limit=size + 1,
+            free_seats=request.free_seats,
+            owner=owner,
         )
         reply = pb.ListMatchesResponse()
         for row in rows[:size]:
@@ -167,28 +204,30 @@ class MatchServicer:
                 seats=row.seats,
                 joined=row.joined,
                 created_us=row.created_us,
+                private=row.private,
+                no_spectators=row.no_spectators,
             )
         if len(rows) > size:
             last = rows[size - 1]
             cursor = Cursor(last.created_us, last.match_id)
-            reply.next_page_token = page_token(cursor, request.status, request.game)
+            reply.next_page_token = page_token(cursor, status, request.game, more)
         return reply
 
     async def GetView(self, request: pb.GetViewRequest) -> pb.GetViewResponse:  # noqa: N802
         """Show what a seat or a spectator sees."""
-        viewer = self._viewer(request.match_id, request.token)
-        hosted = await self._host.fresh(request.match_id)
+        hosted, viewer = await self._sight(request.match_id, request.token)
         match = hosted.match
-        reply = pb.GetViewResponse(head=self._host.head(hosted))
+        reply = pb.GetViewResponse(head=self._host.head(hosted), clock=reading(match, self._host.clock()))
         if match.state is not None:
             reply.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, viewer)))
         return reply
 
     async def ListLegalCommands(self, request: pb.ListLegalCommandsRequest) -> pb.ListLegalCommandsResponse:  # noqa: N802
         """List the legal commands of a seat."""
-        match_id = _check_match_id(request.match_id)
-        seat = self._tokens.check_seat(request.token, match_id, self._host.clock())
+        match_id = check_match_id(request.match_id)
+        self._tokens.check_seat(request.token, match_id, self._host.clock())
         match = (await self._host.fresh(match_id)).match
+        seat = self._tokens.check_seat(request.token, match_id, self._host.clock())
         reply = pb.ListLegalCommandsResponse(decision=match.decision)
         if match.state is not None and not match.over:
             for command in match.game.legal(match.state, seat):
@@ -197,9 +236,12 @@ class MatchServicer:
 
     async def ListRecords(self, request: pb.ListRecordsRequest) -> pb.ListRecordsResponse:  # noqa: N802
         """Read records, with every opening that the reader may have now."""
-        viewer = self._viewer(request.match_id, request.token)
-        size = _check_page_size(request.page_size, 1000) or 200
-        hosted = await self._host.fresh(request.match_id)
+        size = check_page_size(request.page_size, 1000) or 200
+        if (request.first_seq, request.page_size, request.token) == (0, 1, ""):
+            # Record 0 is for everybody: whoever joins must know the rules.
+            hosted, viewer = await self._host.fresh(check_match_id(request.match_id)), None
+        else:
+            hosted, viewer = await self._sight(request.match_id, request.token)
         match = hosted.match
         end = min(request.first_seq + size, match.seq + 1)
         reply = pb.ListRecordsResponse(next_seq=request.first_seq)
@@ -215,79 +257,49 @@ class MatchServicer:
             reply.head = self._host.head(hosted)
         return reply
 
-    async def WatchMatch(self, request: pb.WatchMatchRequest) -> AsyncGenerator[pb.WatchMatchResponse, None]:  # noqa: N802
-        """Follow a match."""
+    def WatchMatchEncoded(self, request: pb.WatchMatchRequest) -> AsyncGenerator[bytes, None]:  # noqa: N802
+        """Follow a match: serialised WatchMatchResponses."""
         viewer = self._viewer(request.match_id, request.token)
         if request.snapshot and request.first_seq:
             raise malformed("first_seq", "must be 0 with snapshot: the snapshot says where it starts")
-        items = watch(
-            self._host, request.match_id, viewer, request.first_seq, snapshot=request.snapshot, timing=self._timing
-        )
-        async with aclosing(items):
+        return watch(self._pulse, request.match_id, viewer, request.first_seq, snapshot=request.snapshot)
+
+    async def WatchMatch(self, request: pb.WatchMatchRequest) -> AsyncGenerator[pb.WatchMatchResponse, None]:  # noqa: N802
+        """Follow a match."""
+        async with aclosing(self.WatchMatchEncoded(request)) as items:
             async for item in items:
-                yield item
+                yield pb.WatchMatchResponse.FromString(item)
 
     async def ExportLedger(self, request: pb.ExportLedgerRequest) -> AsyncGenerator[pb.ExportLedgerResponse, None]:  # noqa: N802
         """Export the ledger as a file."""
-        viewer = self._viewer(request.match_id, request.token)
-        hosted = await self._host.fresh(request.match_id)
+        hosted, viewer = await self._sight(request.match_id, request.token)
         async for chunk in export(self._host, hosted, viewer):
             yield pb.ExportLedgerResponse(chunk=chunk)
 
     # -- common parts ----------------------------------------------------------------------------
 
-    def _action(self, act: pb.Act) -> tuple[int, engine_service_pb2.Action]:
-        """The seat of an act, by its token, and the action without what is done."""
-        match_id = _check_match_id(act.match_id, "act.match_id")
-        now = self._host.clock()
-        seat = self._tokens.check_seat(act.token, match_id, now)
-        _check_request_id(act.request_id, "act.request_id")
-        _check_signing(act.observed_head, act.signature, "act.")
-        cause = record_pb2.Cause(
-            kind=_SEAT,
-            seat=seat,
-            request_id=act.request_id,
-            observed_head=act.observed_head,
-            signature=act.signature,
-        )
-        return seat, engine_service_pb2.Action(cause=cause, time_us=now)
+    async def _submit_counted(self, request: pb.SubmitCommandRequest) -> tuple[int, Posted]:
+        """Play a command of a stream: it counts as a call of its own."""
+        if self._admission is not None:
+            self._admission.charge(1)
+        return await self._submit(request)
+
+    async def _submit(self, request: pb.SubmitCommandRequest) -> tuple[int, Posted]:
+        """Play a command: the seat, and its record."""
+        seat, action = self._action(request.act)
+        if len(request.command) > MAX_COMMAND_BYTES:
+            raise malformed("command", f"has more than {MAX_COMMAND_BYTES} bytes")
+        action.cause.decision = request.decision
+        action.command = request.command
+        return seat, await self._host.act(request.act.match_id, action)
 
     def _viewer(self, match_id: bytes, token: str) -> int | None:
-        return self._tokens.check_viewer(token, _check_match_id(match_id), self._host.clock())
+        return self._tokens.check_viewer(token, check_match_id(match_id), self._host.clock())
 
-    async def _shown(
-        self, posted: Posted, viewer: int | None
-    ) -> tuple[record_pb2.Record, list[record_pb2.LateOpenings]]:
-        return await record_for(self._host, posted.hosted, posted.seq, posted.record, viewer)
-
-
-def _check_match_id(match_id: bytes, field: str = "match_id") -> bytes:
-    if len(match_id) != 16:
-        raise malformed(field, "must be 16 bytes")
-    return match_id
-
-
-def _check_request_id(request_id: bytes, field: str) -> None:
-    if len(request_id) != 16:
-        raise malformed(field, "must be 16 bytes")
-
-
-def _check_signing(observed_head: bytes, signature: bytes, prefix: str) -> None:
-    if len(observed_head) not in {0, 32}:
-        raise malformed(f"{prefix}observed_head", "must be 32 bytes, or absent")
-    if len(signature) not in {0, 64}:
-        raise malformed(f"{prefix}signature", "must be 64 bytes, or absent")
-
-
-def _check_name(name: str) -> str:
-    if len(name) > 64:
-        raise malformed("display_name", "has more than 64 characters")
-    if not name.isprintable():
-        raise malformed("display_name", "has characters that cannot be shown")
-    return name
-
-
-def _check_page_size(size: int, most: int) -> int:
-    if size > most:
-        raise malformed("page_size", f"must be 1 to {most}, or 0 for the default")
-    return size
+    async def _sight(self, match_id: bytes, token: str) -> tuple[Hosted, int | None]:
+        """The match as it stands, and whose view of it `token` opens. Raises NO_SPECTATORS."""
+        self._viewer(match_id, token)
+        hosted = await self._host.fresh(match_id)
+        viewer = self._viewer(match_id, token)  # again: the seat may have been given up meanwhile
+        hosted.check_viewer(viewer)
+        return hosted, viewer

@@ -8,7 +8,7 @@ from __future__ import annotations
 from sixledger.ledger.records import late_openings, redact
 from sixledger.service.host import MatchHost
 from sixledger.service.hosted import Hosted
-from sixledger.v1 import record_pb2
+from sixledger.v1 import match_service_pb2, record_pb2
 
 
 async def record_for(
@@ -29,3 +29,19 @@ async def record_for(
         if openings := late_openings(earlier, viewer, before, after):
             late.append(record_pb2.LateOpenings(seq=number, openings=openings))
     return shown, late
+
+
+async def item_for(
+    host: MatchHost, hosted: Hosted, seq: int, record: record_pb2.Record, viewer: int | None, *, with_head: bool
+) -> bytes:
+    """Record `seq` as an item for whoever follows the match: a serialised WatchMatchResponse.
+
+    Made once and shared by all who may see the same. `with_head`: with the signed head, if it is the last record.
+    """
+    shown, late = await record_for(host, hosted, seq, record, viewer)
+    item = match_service_pb2.WatchRecord(record=shown, late_openings=late)
+    if with_head and seq == hosted.match.seq:
+        item.head = host.head(hosted)
+    data = match_service_pb2.WatchMatchResponse(record=item).SerializeToString()
+    hosted.share(seq, viewer, with_head, data)
+    return data

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 import grpc.aio
@@ -24,6 +24,9 @@ from grpc_reflection.v1alpha import reflection
 from sixledger.engine.version import __version__
 from sixledger.ledger.heads import HeadSigner
 from sixledger.service import logs
+from sixledger.service.access_servicer import AccessServicer
+from sixledger.service.admission import Admission
+from sixledger.service.api_keys import ApiKeys
 from sixledger.service.binding import handler_of
 from sixledger.service.catalog_servicer import CatalogServicer
 from sixledger.service.config import Settings
@@ -31,12 +34,26 @@ from sixledger.service.engine_servicer import EngineServicer
 from sixledger.service.host import MatchHost, wall_clock
 from sixledger.service.interceptor import Gate
 from sixledger.service.keyring import Keyring
+from sixledger.service.lobby import OwnerRules
 from sixledger.service.match_servicer import MatchServicer
+from sixledger.service.play import PlayLimits
 from sixledger.service.replay_servicer import ReplayServicer
 from sixledger.service.store import Store, open_store
+from sixledger.service.timekeeper import Timekeeper
 from sixledger.service.tokens import TokenMint
 from sixledger.service.watch import WatchTiming
-from sixledger.v1 import catalog_service_pb2, engine_service_pb2, match_service_pb2, replay_service_pb2
+from sixledger.v1 import (
+    access_service_pb2,
+    catalog_service_pb2,
+    engine_service_pb2,
+    match_service_pb2,
+    replay_service_pb2,
+)
+
+if TYPE_CHECKING:
+    from sixledger.service.admin_port import AdminPort
+    from sixledger.service.metrics import Metrics
+    from sixledger.service.tracing import Tracing
 
 
 class Server:
@@ -44,6 +61,8 @@ class Server:
 
     #: What answers the match calls; there once the server has started.
     host: MatchHost
+    #: Fires the timers of its matches; there once the server has started.
+    timekeeper: Timekeeper
 
     def __init__(
         self,
@@ -53,21 +72,42 @@ class Server:
         keyring: Keyring | None = None,
         clock: Callable[[], int] = wall_clock,
         root_secret: Callable[[], bytes] | None = None,
+        interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
+        tracing: Tracing | None = None,
     ) -> None:
         """What is given goes before the settings; a given `store` is open and stays the caller's.
+
+        `interceptors` stand before every call, the first outermost, and see it as the transport does.
+        `tracing` replaces what the settings say. Raises ValueError if they ask for what is not installed.
 
         `clock` gives microseconds since 1970-01-01 UTC, `root_secret` 32 random bytes for each match; both
         are for tests.
         """
         self.settings = settings or Settings()
-        self.gate = Gate(slow_s=self.settings.slow_call_s)
+        #: What the operator port shows; None without one.
+        self.metrics: Metrics | None = None
+        #: The operator port; None without one.
+        self.admin: AdminPort | None = None
+        if self.settings.admin_listen:
+            from sixledger.service.metrics import Metrics
+
+            self.metrics = Metrics()
+        if tracing is None and self.settings.trace_ratio:
+            from sixledger.service.tracing import Tracing
+
+            tracing = Tracing(self.settings.trace_ratio)
+        self._tracing = tracing
+        self.gate = Gate(slow_s=self.settings.slow_call_s, metrics=self.metrics, tracing=tracing)
         self.port = 0
         self._store = store
         self._keyring = keyring
         self._clock = clock
         self._root_secret = root_secret
+        self._interceptors = tuple(interceptors)
         self._resources = AsyncExitStack()
         self._health = HealthServicer()
+        #: Of the calls on the operator port: they are not counted among those of players, and stay possible to the end.
+        self._admin_gate = Gate(slow_s=self.settings.slow_call_s)
         self._stopped: asyncio.Task[None] | None = None
         self._log = logs.Log("server")
 
@@ -77,16 +117,25 @@ class Server:
             store = self._store
             if store is None:
                 store = await resources.enter_async_context(self._open_store())
-            self._server = grpc.aio.server(interceptors=(self.gate,), options=_options(self.settings))
+            if self.metrics is not None:
+                store.on_flush = self.metrics.flushed
+            if self._tracing is not None:
+                resources.push_async_callback(asyncio.to_thread, self._tracing.close)
+            interceptors = (*self._interceptors, self.gate)
+            self._server = grpc.aio.server(interceptors=interceptors, options=_options(self.settings))
             resources.push_async_callback(self._server.stop, None)
             self._listen()
             self._add_services(store, resources)
             await self._server.start()
+            if self.metrics is not None:
+                await self._open_admin_port(self.metrics, resources)
             for name in self._names:
                 await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
             self._resources = resources.pop_all()
         key = str(self.host.signer.verifier_key)
         self._log.info("started", address=self.address, verifier_key=key, version=__version__)
+        if self.admin is not None:
+            self._log.info("admin_port", address=self.admin.address)
         if self.settings.tls_certificate is None and not self.settings.is_local:
             self._log.warning("no_tls", address=self.address, hint="tokens travel in the clear")
 
@@ -103,7 +152,9 @@ class Server:
         else:
             pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
             add = self._server.add_secure_port
-            arguments = (grpc.ssl_server_credentials([pair]),)
+            authorities = settings.tls_client_ca.read_bytes() if settings.tls_client_ca is not None else None
+            credentials = grpc.ssl_server_credentials([pair], authorities, require_client_auth=authorities is not None)
+            arguments = (credentials,)
         try:
             self.port = add(settings.listen, *arguments)
         except RuntimeError:
@@ -115,17 +166,57 @@ class Server:
         keyring = self._keyring
         if keyring is None:
             keyring = Keyring.generate() if settings.key_path is None else Keyring.load_or_create(settings.key_path)
-        signer = HeadSigner(self.origin, keyring.signing_key)
+        signer = self._signer(keyring)
         self.host = MatchHost(
-            store, signer, clock=self._clock, cached_matches=settings.cached_matches, root_secret=self._root_secret
+            store,
+            signer,
+            clock=self._clock,
+            cached_matches=settings.cached_matches,
+            root_secret=self._root_secret,
+            token_lifetime_s=settings.token_lifetime_s,
+            metrics=self.metrics,
+            tracing=self._tracing,
         )
-        tokens = TokenMint(keyring.token_key, settings.token_lifetime_s)
+        tokens = TokenMint(keyring.token_key, settings.token_lifetime_s, store.token_floor)
+        keys = ApiKeys(store, self._clock)
+        self.gate.admission = admission = Admission(
+            keys,
+            calls_per_second=settings.limit(settings.calls_per_second),
+            streams=int(settings.limit(settings.max_streams_per_caller)),
+        )
+        rules = OwnerRules(settings.needs_key, int(settings.limit(settings.max_open_matches)))
         timing = WatchTiming(tick_s=settings.watch_tick_s, heartbeat_s=settings.heartbeat_s)
-        replay = ReplayServicer(signer.verifier_key, max_bytes=settings.max_ledger_bytes)
+        play = PlayLimits(orders=settings.play_orders, followed=settings.play_followed)
+        replay = ReplayServicer(
+            signer.verifier_key,
+            max_bytes=settings.max_ledger_bytes,
+            max_waiting=settings.max_verifications,
+            cpu_s=settings.verification_cpu_s,
+            metrics=self.metrics,
+        )
         resources.callback(replay.close)
+        matches = MatchServicer(
+            self.host,
+            tokens,
+            timing,
+            play,
+            keys=keys,
+            rules=rules,
+            admission=admission,
+            max_watchers=settings.max_watchers,
+        )
+        self.timekeeper = Timekeeper(self.host, settings.deadline_tick_s)
+        self.timekeeper.start()
+        resources.push_async_callback(self.timekeeper.close)
+        matches.bots.start()
+        resources.push_async_callback(matches.bots.close)
+        access = AccessServicer(keys)
+        self._admin_gate.admission = Admission(keys)
+        self._admin_services = [(access_service_pb2.DESCRIPTOR.services_by_name["AccessService"], access)]
         servicers = [
-            (match_service_pb2.DESCRIPTOR, "MatchService", MatchServicer(self.host, tokens, timing)),
-            (engine_service_pb2.DESCRIPTOR, "EngineService", EngineServicer()),
+            (access_service_pb2.DESCRIPTOR, "AccessService", access),
+            (match_service_pb2.DESCRIPTOR, "MatchService", matches),
+            (engine_service_pb2.DESCRIPTOR, "EngineService", EngineServicer(hub=self.host.hub, metrics=self.metrics)),
             (catalog_service_pb2.DESCRIPTOR, "CatalogService", CatalogServicer(signer)),
             (replay_service_pb2.DESCRIPTOR, "ReplayService", replay),
         ]
@@ -134,6 +225,24 @@ class Server:
         self._names = [descriptor.full_name for descriptor, _ in services]
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection([*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME], self._server)
+
+    def _signer(self, keyring: Keyring) -> HeadSigner:
+        if self.metrics is None:
+            return HeadSigner(self.origin, keyring.signing_key)
+        from sixledger.service.metrics import TimedSigner
+
+        return TimedSigner(self.origin, keyring.signing_key, self.metrics.signed)
+
+    async def _open_admin_port(self, metrics: Metrics, resources: AsyncExitStack) -> None:
+        from sixledger.service.admin_port import AdminPort
+
+        self.admin = AdminPort(self.settings.admin_listen, metrics, lambda: "stopping" * self.gate.draining)
+        await self.admin.start(
+            [handler_of(*service) for service in self._admin_services],
+            [descriptor.full_name for descriptor, _ in self._admin_services],
+            [self._admin_gate],
+        )
+        resources.push_async_callback(self.admin.stop)
 
     @property
     def address(self) -> str:

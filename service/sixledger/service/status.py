@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import grpc
@@ -37,8 +38,9 @@ def rich_status(error: ServiceError) -> Any:
                 ]
             )
         )
-    if contract.retryable:
-        delay = duration_pb2.Duration(nanos=RETRY_AFTER_MS * 1_000_000)
+    if contract.retryable or error.retry_after_s:
+        wait_ms = math.ceil(error.retry_after_s * 1000) or RETRY_AFTER_MS
+        delay = duration_pb2.Duration(seconds=wait_ms // 1000, nanos=wait_ms % 1000 * 1_000_000)
         details.append(error_details_pb2.RetryInfo(retry_delay=delay))
     if error.detail is not None:
         details.append(_fitting(error.detail, MAX_DETAILS_BYTES - len(message.encode())))

@@ -39,6 +39,8 @@ class Credentials:
     display_name: str = ""
     #: Verifier key of the origin with which the match began; empty before joining.
     origin_key: str = ""
+    #: What let its holder join a private table; empty at others. A secret like the token.
+    invitation: str = field(default="", repr=False)
     #: Where `save` writes; None until the first `save` or `load` with a path.
     path: Path | None = field(default=None, repr=False, compare=False)
 
@@ -51,7 +53,14 @@ class Credentials:
 
     @classmethod
     def new(
-        cls, match_id: bytes, seat: int, *, sign: bool = True, contribute: bool = True, display_name: str = ""
+        cls,
+        match_id: bytes,
+        seat: int,
+        *,
+        sign: bool = True,
+        contribute: bool = True,
+        display_name: str = "",
+        invitation: str = "",
     ) -> Credentials:
         """Fresh secrets for a seat: a key unless `sign` is false, a contribution unless `contribute` is false."""
         return cls(
@@ -61,6 +70,7 @@ class Credentials:
             secrets.token_bytes(32) if sign else b"",
             secrets.token_bytes(32) if contribute else b"",
             display_name=display_name,
+            invitation=invitation,
         )
 
     @property
@@ -81,7 +91,7 @@ class Credentials:
         return self._key().sign(message)
 
     def request_id(self, purpose: str) -> bytes:
-        """The request id of an act that happens once, 16 bytes: join, commitment, contribution or resign.
+        """The request id of an act that happens once, 16 bytes: join, leave, ready, commitment, contribution or resign.
 
         Derived, so that a restarted process repeats the act instead of trying it a second time.
         """
@@ -102,6 +112,7 @@ class Credentials:
             "display_name": self.display_name,
             "origin_key": self.origin_key,
             "token": self.token,
+            "invitation": self.invitation,
             "secret": _text(self.secret),
             "private_key": _text(self.private_key),
             "contribution": _text(self.contribution),
@@ -127,6 +138,7 @@ class Credentials:
                 str(content["token"]),
                 str(content["display_name"]),
                 str(content["origin_key"]),
+                str(content.get("invitation", "")),
                 path,
             )
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -18,7 +18,15 @@ ClientError
  │    ├── Unavailable                UNAVAILABLE          retried before it is raised
  │    ├── LedgerBroken               LEDGER_BROKEN
  │    ├── InternalError              INTERNAL
- │    └── Unimplemented              UNIMPLEMENTED
+ │    ├── Unimplemented              UNIMPLEMENTED
+ │    ├── NotInvited                 NOT_INVITED
+ │    ├── NoSpectators               NO_SPECTATORS
+ │    ├── BadApiKey                  BAD_API_KEY
+ │    ├── MissingScope               MISSING_SCOPE
+ │    ├── RateLimited                RATE_LIMITED         retried before it is raised; `retry_after`
+ │    ├── QuotaExceeded              QUOTA_EXCEEDED       `retry_after`
+ │    ├── MatchPaused                PAUSED
+ │    └── TimerDue                   TIMER_DUE
  ├── TransportError               no answer of the service: `code` is the gRPC status
  ├── Closed                       the client or the table was closed
  ├── UnknownRuleset               this build cannot follow the rules of the match
@@ -80,6 +88,7 @@ class ServiceError(ClientError):
         reason: str = "",
         metadata: Mapping[str, str] | None = None,
         violations: Sequence[Violation] = (),
+        retry_after: float = 0.0,
     ) -> None:
         """`reason` is the name on the wire, without its prefix; default: that of the class."""
         super().__init__(message)
@@ -87,6 +96,8 @@ class ServiceError(ClientError):
         self.reason = reason or error_pb2.Reason.Name(self.REASON).removeprefix("REASON_")
         self.metadata = dict(metadata or {})
         self.violations = tuple(violations)
+        #: Seconds to wait at least before the same request is made again; 0: the service does not say.
+        self.retry_after = retry_after
 
     @property
     def contract(self) -> error_annotations.ErrorContract:
@@ -212,6 +223,54 @@ class Unimplemented(ServiceError):
     """The call does not exist there."""
 
     REASON = error_pb2.REASON_UNIMPLEMENTED
+
+
+class NotInvited(ServiceError):
+    """The table is private, and the call came without an invitation that is good for the seat."""
+
+    REASON = error_pb2.REASON_NOT_INVITED
+
+
+class NoSpectators(ServiceError):
+    """The table does not allow spectators."""
+
+    REASON = error_pb2.REASON_NO_SPECTATORS
+
+
+class BadApiKey(ServiceError):
+    """The call needs an API key, or the client's key is unknown, was revoked or has expired."""
+
+    REASON = error_pb2.REASON_BAD_API_KEY
+
+
+class MissingScope(ServiceError):
+    """The client's API key is valid, but not for this call."""
+
+    REASON = error_pb2.REASON_MISSING_SCOPE
+
+
+class RateLimited(ServiceError):
+    """The client makes calls faster than it may, and did so for the whole patience."""
+
+    REASON = error_pb2.REASON_RATE_LIMITED
+
+
+class QuotaExceeded(ServiceError):
+    """The client has as many of something at a time as it may have; the metadata name the `quota`."""
+
+    REASON = error_pb2.REASON_QUOTA_EXCEEDED
+
+
+class MatchPaused(ServiceError):
+    """The match is paused: no command is accepted until its owner lets it go on."""
+
+    REASON = error_pb2.REASON_PAUSED
+
+
+class TimerDue(ServiceError):
+    """A deadline has passed and its timer has not fired. Only callers of the engine service see it."""
+
+    REASON = error_pb2.REASON_TIMER_DUE
 
 
 BY_REASON: Mapping[str, type[ServiceError]] = {

@@ -24,6 +24,11 @@ class Settings:
     keepalive: float = 60.0
     #: How long the answer to a ping may take.
     keepalive_timeout: float = 20.0
+    #: Play and follow all matches of a client over one stream, instead of a call for each command and a stream for each
+    #: match: cheaper for whoever plays much. Replies then carry a signed head at most once a second in each match.
+    play_stream: bool = False
+    #: One engine session.
+    session_timeout: float = 3600.0
     #: Largest message taken or sent.
     max_message: int = 16 * 1024 * 1024
     #: Piece of a ledger file in one message.

@@ -19,6 +19,8 @@ from sixledger.client.errors import (
 )
 from sixledger.v1 import error_pb2
 
+_REASONS = frozenset(error_pb2.Reason.values())
+
 
 def from_rpc_error(error: grpc.RpcError) -> ClientError:
     """The exception for a failed call, of either kind of channel."""
@@ -32,10 +34,38 @@ def from_rpc_error(error: grpc.RpcError) -> ClientError:
     violations = [
         Violation(each.field, each.description) for each in (bad_request.field_violations if bad_request else ())
     ]
+    retry = _detail(status, error_details_pb2.RetryInfo)
     kind = BY_REASON.get(info.reason, ServiceError)
-    found = kind(call.details() or "", reason=info.reason, metadata=info.metadata, violations=violations)
+    found = kind(
+        call.details() or "",
+        reason=info.reason,
+        metadata=info.metadata,
+        violations=violations,
+        retry_after=retry.retry_delay.seconds + retry.retry_delay.nanos / 1e9 if retry is not None else 0.0,
+    )
     if isinstance(found, IllegalCommand):
         _attach(found, status)
+    return found
+
+
+def from_failure(failure: error_pb2.Failure) -> ServiceError:
+    """The exception for one item of a call that goes on."""
+    reason = error_pb2.Reason.Name(failure.reason).removeprefix("REASON_") if failure.reason in _REASONS else "UNKNOWN"
+    violations = [Violation(each.field, each.description) for each in failure.violations]
+    kind = BY_REASON.get(reason, ServiceError)
+    found = kind(
+        failure.message,
+        reason=reason,
+        metadata=failure.metadata,
+        violations=violations,
+        retry_after=failure.retry_after_ms / 1000,
+    )
+    if isinstance(found, IllegalCommand):
+        found.rule = found.metadata.get("rule", "")
+        if failure.HasField("illegal_command"):
+            detail = failure.illegal_command
+            found.rule = detail.rule or found.rule
+            found.command, found.view = detail.command, detail.view
     return found
 
 

@@ -89,6 +89,7 @@ def compare(facts: Facts, record: record_pb2.Record, draft: Draft, secrets: list
     """
     body, _ = draft.body()
     compare_cause(facts, draft)
+    compare_command(facts, draft)
     compare_lifecycle(facts.body, draft)
     compare_events(facts, draft, revealed, whole=True)
     found = _lists("reveals", list(facts.body.reveals), list(body.reveals))
@@ -109,6 +110,20 @@ def compare_cause(facts: Facts, draft: Draft) -> None:
         expected.signature = draft.signature
     if found := differences("cause", facts.body.cause, expected):
         raise _fault(RULES_DIVERGENCE, "rules", "the cause says what its act does not", found)
+
+
+def compare_command(facts: Facts, draft: Draft) -> None:
+    """The command, where the act did not bring it: what a timer plays for a seat. Raises LedgerFault."""
+    if draft.cause.kind != record_pb2.CAUSE_KIND_TIMER or facts.command == draft.command:
+        return
+    recorded, expected = (
+        type(command).DESCRIPTOR.name if command is not None else ABSENT for command in (facts.command, draft.command)
+    )
+    found = [("command", recorded, expected)]
+    if recorded == expected:
+        found = differences(f"command.{recorded}", facts.command, draft.command)
+    message = "the timer played another command than the first legal one of the seat"
+    raise _fault(RULES_DIVERGENCE, "rules", message, found)
 
 
 def compare_lifecycle(body: record_pb2.Body, draft: Draft) -> None:

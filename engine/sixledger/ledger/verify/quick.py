@@ -53,7 +53,9 @@ class Quick:
         the match as it was. Raises Untidy, or what a game raises for an illegal command: then the match may have
         changed.
         """
-        if not body.command or body.lifecycle or match.state is None or match.over:
+        if not body.command or body.lifecycle or match.state is None or match.over or match.paused:
+            return False
+        if body.time_us > match.first_deadline_us:
             return False
         if len(parts.openings) != len(parts.seals):
             return False
@@ -63,6 +65,8 @@ class Quick:
         cause, game, state = body.cause, match.game, match.state
         seat, decision, epoch = cause.seat, match.decision, match.epoch
         if cause.kind != SEAT or cause.decision != decision or seat >= len(match.seats):
+            return False
+        if cause.HasField("timer") or cause.HasField("armed_seq"):
             return False
         command, data, signature, used = self._command(body, parts, seat, epoch)
         key = match.seats[seat].public_key
@@ -90,7 +94,7 @@ class Quick:
             game.evolve(state, event)
         if used != len(seals):
             raise Untidy
-        match.finish_record(parts.hash, body.time_us, decision)
+        match.finish_record(parts.hash, body.time_us, decision, seat)
         self._reveal(match, body, seeds)
         return True
 

@@ -92,7 +92,8 @@ def _locate(subject: Subject, finding: replay_service_pb2.Finding, seq: int) -> 
     body = subject.bodies[seq] if seq < len(subject.bodies) else None
     if body is not None:
         finding.request_id = body.cause.request_id
-        if body.cause.kind == record_pb2.CAUSE_KIND_SEAT:
+        of_seat = body.cause.kind == record_pb2.CAUSE_KIND_SEAT or body.cause.timer == record_pb2.TIMER_KIND_TURN
+        if of_seat:
             finding.seat = body.cause.seat
 
 

@@ -11,18 +11,18 @@ from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, Ma
 from sixledger.ledger import records as records_
 from sixledger.ledger.decide import Draft, carry_out, carry_out_opening, prepare, prepare_opening
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
-from sixledger.ledger.match import SEED_MISMATCH, Match, begin, fold
+from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, begin, check_timer, fold, late
 from sixledger.ledger.records import Facts, Secret
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.verify import compare
 from sixledger.ledger.verify.quick import Quick, Untidy, quick_for
 from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
-from sixledger.v1 import engine_service_pb2, record_pb2, replay_service_pb2
+from sixledger.v1 import engine_service_pb2, record_pb2
 
-ILLEGAL_COMMAND = replay_service_pb2.VERDICT_ILLEGAL_COMMAND
 #: Commands that are kept by their bytes.
 MAX_COMMANDS = 4096
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
+TIMER = record_pb2.CAUSE_KIND_TIMER
 
 #: What a game may raise when it is asked about a state that hostile events led to.
 CONFUSED = (EngineError, ValueError, LookupError, AssertionError, TypeError, AttributeError, ArithmeticError)
@@ -107,6 +107,7 @@ class Rerun:
                 draft = prepare_opening(match, body.cause.request_id, body.time_us)
                 carry_out_opening(draft, self.seeds, immediate=len(body.lifecycle) > 1)
             else:
+                self._check_time(body)
                 action, command = self._action(record, body)
                 # Where a draw may be sealed, the record may have to be folded into the match as it was.
                 draft = prepare(match, action, in_place=match.epoch <= self.seeds.known)
@@ -129,6 +130,14 @@ class Rerun:
             raise tampered("rules", "the act cannot happen here") from error
         return draft
 
+    def _check_time(self, body: record_pb2.Body) -> None:
+        """The record fits the deadlines of the match. Raises LedgerFault."""
+        match = self.match
+        if body.cause.kind == TIMER:
+            check_timer(next(iter(match.timers()), None), body)
+        elif body.time_us > match.first_deadline_us:
+            raise late(match, body)
+
     def _compare(self, record: record_pb2.Record, body: record_pb2.Body, draft: Draft) -> None:
         """Compare the record with the draft: bytes first, and by field if they differ."""
         expected, secrets = draft.body()
@@ -142,6 +151,9 @@ class Rerun:
     def _action(self, record: record_pb2.Record, body: record_pb2.Body) -> tuple[engine_service_pb2.Action, Any]:
         """The act that a record says it came from, and its command, if it has one. Raises LedgerFault."""
         action = engine_service_pb2.Action(cause=body.cause, time_us=body.time_us)
+        if body.cause.kind == TIMER:
+            action.fire.SetInParent()
+            return action, None
         if not body.command:
             _take_step(action, body)
             return action, None
@@ -217,6 +229,13 @@ def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None
     if kind == "joined":
         joined = steps[0].joined
         action.join.public_key, action.join.contributes = joined.public_key, joined.contributes
+        action.join.hosted = joined.hosted
+    elif kind == "left":
+        action.leave.SetInParent()
+    elif kind == "ready":
+        action.ready.SetInParent()
+    elif kind == "closed":
+        action.close.SetInParent()
     elif kind == "committed":
         action.commitment = steps[0].committed.commitment
     elif kind == "contributed":
@@ -225,9 +244,13 @@ def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None
         action.resign.SetInParent()
     elif kind == "aborted":
         action.abort.SetInParent()
+    elif kind == "paused":
+        action.pause.SetInParent()
+    elif kind == "resumed":
+        action.resume.SetInParent()
     else:
         raise tampered("rules", "no act of a seat or of the table can cause this record")
-    expected = TABLE if kind == "aborted" else SEAT
+    expected = TABLE if kind in ("aborted", "closed", "paused", "resumed") else SEAT
     if body.cause.kind != expected:
         raise tampered("rules", f"the record is caused by another than {record_pb2.CauseKind.Name(expected)}")
 
@@ -237,6 +260,8 @@ def _check_command(match: Match, facts: Facts) -> None:
     cause = facts.body.cause
     if facts.command is None:
         return
+    if cause.kind == TIMER:
+        return  # `Match.check_time` does it
     if match.state is None or match.over or cause.kind != SEAT:
         raise LedgerFault(ILLEGAL_COMMAND, "rules", "a command where no seat can give one")
     try:

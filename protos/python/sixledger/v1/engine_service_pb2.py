@@ -22,49 +22,88 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from sixledger.v1 import error_pb2 as sixledger_dot_v1_dot_error__pb2
 from sixledger.v1 import game_pb2 as sixledger_dot_v1_dot_game__pb2
 from sixledger.v1 import record_pb2 as sixledger_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!sixledger/v1/engine_service.proto\x12\x0csixledger.v1\x1a\x17sixledger/v1/game.proto\x1a\x19sixledger/v1/record.proto\"\xe5\x01\n\x11StartMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x0c\x12\x13\n\x0broot_secret\x18\x02 \x01(\x0c\x12\x0c\n\x04game\x18\x03 \x01(\t\x12&\n\x07options\x18\x04 \x01(\x0b\x32\x15.sixledger.v1.Options\x12\r\n\x05seats\x18\x05 \x01(\r\x12,\n\x04mode\x18\x06 \x01(\x0e\x32\x1e.sixledger.v1.ContributionMode\x12\x12\n\nrequest_id\x18\x07 \x01(\x0c\x12\x0f\n\x07time_us\x18\x08 \x01(\x04\x12\x11\n\timmediate\x18\t \x01(\x08\"h\n\x12StartMatchResponse\x12$\n\x06record\x18\x01 \x01(\x0b\x32\x14.sixledger.v1.Record\x12,\n\ncheckpoint\x18\x02 \x01(\x0b\x32\x18.sixledger.v1.Checkpoint\"\xe6\x02\n\nCheckpoint\x12\x10\n\x08match_id\x18\x01 \x01(\x0c\x12)\n\x06opened\x18\x02 \x01(\x0b\x32\x19.sixledger.v1.MatchOpened\x12+\n\x05seats\x18\x03 \x03(\x0b\x32\x1c.sixledger.v1.CheckpointSeat\x12\x0e\n\x06\x63losed\x18\x04 \x01(\x08\x12\x0f\n\x07\x65ntropy\x18\x05 \x01(\x0c\x12(\n\x08position\x18\x06 \x01(\x0b\x32\x16.sixledger.v1.Position\x12\x10\n\x08revealed\x18\x07 \x01(\r\x12\x0b\n\x03seq\x18\x08 \x01(\x04\x12\x0c\n\x04hash\x18\t \x01(\x0c\x12\x0f\n\x07time_us\x18\n \x01(\x04\x12\x14\n\x0c\x64\x65\x63ision_seq\x18\x0b \x01(\x04\x12\x15\n\rdecision_hash\x18\x0c \x01(\x0c\x12\x12\n\nfirst_hash\x18\r \x01(\x0c\x12\x15\n\rrecent_hashes\x18\x0e \x03(\x0c\x12\r\n\x05\x65nded\x18\x0f \x01(\x08\"s\n\x0e\x43heckpointSeat\x12\x0e\n\x06joined\x18\x01 \x01(\x08\x12\x12\n\npublic_key\x18\x02 \x01(\x0c\x12\x13\n\x0b\x63ontributes\x18\x03 \x01(\x08\x12\x12\n\ncommitment\x18\x04 \x01(\x0c\x12\x14\n\x0c\x63ontribution\x18\x05 \x01(\x0c\"n\n\x0b\x45ngineState\x12&\n\x06ledger\x18\x01 \x01(\x0b\x32\x14.sixledger.v1.LedgerH\x00\x12.\n\ncheckpoint\x18\x02 \x01(\x0b\x32\x18.sixledger.v1.CheckpointH\x00\x42\x07\n\x05state\"/\n\x06Ledger\x12%\n\x07records\x18\x01 \x03(\x0b\x32\x14.sixledger.v1.Record\"\x8c\x02\n\x06\x41\x63tion\x12\"\n\x05\x63\x61use\x18\x01 \x01(\x0b\x32\x13.sixledger.v1.Cause\x12\x0f\n\x07time_us\x18\x02 \x01(\x04\x12(\n\x04join\x18\x03 \x01(\x0b\x32\x18.sixledger.v1.JoinActionH\x00\x12\x14\n\ncommitment\x18\x04 \x01(\x0cH\x00\x12\x16\n\x0c\x63ontribution\x18\x05 \x01(\x0cH\x00\x12\x11\n\x07\x63ommand\x18\x06 \x01(\x0cH\x00\x12,\n\x06resign\x18\x07 \x01(\x0b\x32\x1a.sixledger.v1.ResignActionH\x00\x12*\n\x05\x61\x62ort\x18\x08 \x01(\x0b\x32\x19.sixledger.v1.AbortActionH\x00\x42\x08\n\x06\x61\x63tion\"5\n\nJoinAction\x12\x12\n\npublic_key\x18\x01 \x01(\x0c\x12\x13\n\x0b\x63ontributes\x18\x02 \x01(\x08\"\x0e\n\x0cResignAction\"\r\n\x0b\x41\x62ortAction\"y\n\x12\x41pplyActionRequest\x12(\n\x05state\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.EngineState\x12\x13\n\x0broot_secret\x18\x02 \x01(\x0c\x12$\n\x06\x61\x63tion\x18\x03 \x01(\x0b\x32\x14.sixledger.v1.Action\"i\n\x13\x41pplyActionResponse\x12$\n\x06record\x18\x01 \x01(\x0b\x32\x14.sixledger.v1.Record\x12,\n\ncheckpoint\x18\x02 \x01(\x0b\x32\x18.sixledger.v1.Checkpoint\"X\n\x1eListEngineLegalCommandsRequest\x12(\n\x05state\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.EngineState\x12\x0c\n\x04seat\x18\x02 \x01(\r\"\\\n\x1fListEngineLegalCommandsResponse\x12\x10\n\x08\x64\x65\x63ision\x18\x01 \x01(\x04\x12\'\n\x08\x63ommands\x18\x02 \x03(\x0b\x32\x15.sixledger.v1.Command\"\\\n\x14GetEngineViewRequest\x12(\n\x05state\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.EngineState\x12\x11\n\x04seat\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\x07\n\x05_seat\"9\n\x15GetEngineViewResponse\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.sixledger.v1.View2\x86\x03\n\rEngineService\x12O\n\nStartMatch\x12\x1f.sixledger.v1.StartMatchRequest\x1a .sixledger.v1.StartMatchResponse\x12R\n\x0b\x41pplyAction\x12 .sixledger.v1.ApplyActionRequest\x1a!.sixledger.v1.ApplyActionResponse\x12v\n\x17ListEngineLegalCommands\x12,.sixledger.v1.ListEngineLegalCommandsRequest\x1a-.sixledger.v1.ListEngineLegalCommandsResponse\x12X\n\rGetEngineView\x12\".sixledger.v1.GetEngineViewRequest\x1a#.sixledger.v1.GetEngineViewResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!sixledger/v1/engine_service.proto\x12\x0csixledger.v1\x1a\x18sixledger/v1/error.proto\x1a\x17sixledger/v1/game.proto\x1a\x19sixledger/v1/record.proto\"\xd3\x02\n\x11StartMatchRequest\x12\x10\n\x08match_id\x18\x01 \x01(\x0c\x12\x13\n\x0broot_secret\x18\x02 \x01(\x0c\x12\x0c\n\x04game\x18\x03 \x01(\t\x12&\n\x07options\x18\x04 \x01(\x0b\x32\x15.sixledger.v1.Options\x12\r\n\x05seats\x18\x05 \x01(\r\x12,\n\x04mode\x18\x06 \x01(\x0e\x32\x1e.sixledger.v1.ContributionMode\x12\x12\n\nrequest_id\x18\x07 \x01(\x0c\x12\x0f\n\x07time_us\x18\x08 \x01(\x04\x12\x11\n\timmediate\x18\t \x01(\x08\x12\x13\n\x0bready_seats\x18\n \x01(\r\x12\"\n\x05\x63lock\x18\x0b \x01(\x0b\x32\x13.sixledger.v1.Clock\x12\x33\n\x0etimeout_policy\x18\x0c \x01(\x0e\x32\x1b.sixledger.v1.TimeoutPolicy\"\x8d\x01\n\x12StartMatchResponse\x12$\n\x06record\x18\x01 \x01(\x0b\x32\x14.sixledger.v1.Record\x12,\n\ncheckpoint\x18\x02 \x01(\x0b\x32\x18.sixledger.v1.Checkpoint\x12#\n\x06timers\x18\x03 \x03(\x0b\x32\x13.sixledger.v1.Timer\"\xa6\x03\n\nCheckpoint\x12\x10\n\x08match_id\x18\x01 \x01(\x0c\x12)\n\x06opened\x18\x02 \x01(\x0b\x32\x19.sixledger.v1.MatchOpened\x12+\n\x05seats\x18\x03 \x03(\x0b\x32\x1c.sixledger.v1.CheckpointSeat\x12\x0e\n\x06\x63losed\x18\x04 \x01(\x08\x12\x0f\n\x07\x65ntropy\x18\x05 \x01(\x0c\x12(\n\x08position\x18\x06 \x01(\x0b\x32\x16.sixledger.v1.Position\x12\x10\n\x08revealed\x18\x07 \x01(\r\x12\x0b\n\x03seq\x18\x08 \x01(\x04\x12\x0c\n\x04hash\x18\t \x01(\x0c\x12\x0f\n\x07time_us\x18\n \x01(\x04\x12\x14\n\x0c\x64\x65\x63ision_seq\x18\x0b \x01(\x04\x12\x15\n\rdecision_hash\x18\x0c \x01(\x0c\x12\x12\n\nfirst_hash\x18\r \x01(\x0c\x12\x15\n\rrecent_hashes\x18\x0e \x03(\x0c\x12\r\n\x05\x65nded\x18\x0f \x01(\x08\x12\x0e\n\x06paused\x18\x10 \x01(\x08\x12.\n\x06\x63locks\x18\x11 \x01(\x0b\x32\x1e.sixledger.v1.CheckpointClocks\"\x8c\x01\n\x10\x43heckpointClocks\x12,\n\x05seats\x18\x01 \x03(\x0b\x32\x1d.sixledger.v1.CheckpointClock\x12\x11\n\tphase_seq\x18\x02 \x01(\x04\x12\x10\n\x08phase_us\x18\x03 \x01(\x04\x12\x12\n\npaused_seq\x18\x04 \x01(\x04\x12\x11\n\tpaused_us\x18\x05 \x01(\x04\"X\n\x0f\x43heckpointClock\x12\x0f\n\x07\x62\x61nk_us\x18\x01 \x01(\x04\x12\x0f\n\x07running\x18\x02 \x01(\x08\x12\x11\n\tarmed_seq\x18\x03 \x01(\x04\x12\x10\n\x08since_us\x18\x04 \x01(\x04\"\x86\x01\n\x05Timer\x12%\n\x04kind\x18\x01 \x01(\x0e\x32\x17.sixledger.v1.TimerKind\x12\x11\n\x04seat\x18\x02 \x01(\rH\x00\x88\x01\x01\x12\x11\n\tarmed_seq\x18\x03 \x01(\x04\x12\x13\n\x0b\x64\x65\x61\x64line_us\x18\x04 \x01(\x04\x12\x12\n\nrequest_id\x18\x05 \x01(\x0c\x42\x07\n\x05_seat\"\xa1\x01\n\x0e\x43heckpointSeat\x12\x0e\n\x06joined\x18\x01 \x01(\x08\x12\x12\n\npublic_key\x18\x02 \x01(\x0c\x12\x13\n\x0b\x63ontributes\x18\x03 \x01(\x08\x12\x12\n\ncommitment\x18\x04 \x01(\x0c\x12\x14\n\x0c\x63ontribution\x18\x05 \x01(\x0c\x12\x0e\n\x06hosted\x18\x06 \x01(\x08\x12\r\n\x05ready\x18\x07 \x01(\x08\x12\r\n\x05since\x18\x08 \x01(\x04\"n\n\x0b\x45ngineState\x12&\n\x06ledger\x18\x01 \x01(\x0b\x32\x14.sixledger.v1.LedgerH\x00\x12.\n\ncheckpoint\x18\x02 \x01(\x0b\x32\x18.sixledger.v1.CheckpointH\x00\x42\x07\n\x05state\"/\n\x06Ledger\x12%\n\x07records\x18\x01 \x03(\x0b\x32\x14.sixledger.v1.Record\"\x94\x04\n\x06\x41\x63tion\x12\"\n\x05\x63\x61use\x18\x01 \x01(\x0b\x32\x13.sixledger.v1.Cause\x12\x0f\n\x07time_us\x18\x02 \x01(\x04\x12(\n\x04join\x18\x03 \x01(\x0b\x32\x18.sixledger.v1.JoinActionH\x00\x12\x14\n\ncommitment\x18\x04 \x01(\x0cH\x00\x12\x16\n\x0c\x63ontribution\x18\x05 \x01(\x0cH\x00\x12\x11\n\x07\x63ommand\x18\x06 \x01(\x0cH\x00\x12,\n\x06resign\x18\x07 \x01(\x0b\x32\x1a.sixledger.v1.ResignActionH\x00\x12*\n\x05\x61\x62ort\x18\x08 \x01(\x0b\x32\x19.sixledger.v1.AbortActionH\x00\x12*\n\x05leave\x18\t \x01(\x0b\x32\x19.sixledger.v1.LeaveActionH\x00\x12*\n\x05ready\x18\n \x01(\x0b\x32\x19.sixledger.v1.ReadyActionH\x00\x12*\n\x05\x63lose\x18\x0b \x01(\x0b\x32\x19.sixledger.v1.CloseActionH\x00\x12*\n\x05pause\x18\x0c \x01(\x0b\x32\x19.sixledger.v1.PauseActionH\x00\x12,\n\x06resume\x18\r \x01(\x0b\x32\x1a.sixledger.v1.ResumeActionH\x00\x12(\n\x04\x66ire\x18\x0e \x01(\x0b\x32\x18.sixledger.v1.FireActionH\x00\x42\x08\n\x06\x61\x63tion\"E\n\nJoinAction\x12\x12\n\npublic_key\x18\x01 \x01(\x0c\x12\x13\n\x0b\x63ontributes\x18\x02 \x01(\x08\x12\x0e\n\x06hosted\x18\x03 \x01(\x08\"\r\n\x0bLeaveAction\"\r\n\x0bReadyAction\"\r\n\x0b\x43loseAction\"\r\n\x0bPauseAction\"\x0e\n\x0cResumeAction\"\x0c\n\nFireAction\"\x0e\n\x0cResignAction\"\r\n\x0b\x41\x62ortAction\"y\n\x12\x41pplyActionRequest\x12(\n\x05state\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.EngineState\x12\x13\n\x0broot_secret\x18\x02 \x01(\x0c\x12$\n\x06\x61\x63tion\x18\x03 \x01(\x0b\x32\x14.sixledger.v1.Action\"\x8e\x01\n\x13\x41pplyActionResponse\x12$\n\x06record\x18\x01 \x01(\x0b\x32\x14.sixledger.v1.Record\x12,\n\ncheckpoint\x18\x02 \x01(\x0b\x32\x18.sixledger.v1.Checkpoint\x12#\n\x06timers\x18\x03 \x03(\x0b\x32\x13.sixledger.v1.Timer\"X\n\x1eListEngineLegalCommandsRequest\x12(\n\x05state\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.EngineState\x12\x0c\n\x04seat\x18\x02 \x01(\r\"\\\n\x1fListEngineLegalCommandsResponse\x12\x10\n\x08\x64\x65\x63ision\x18\x01 \x01(\x04\x12\'\n\x08\x63ommands\x18\x02 \x03(\x0b\x32\x15.sixledger.v1.Command\"\\\n\x14GetEngineViewRequest\x12(\n\x05state\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.EngineState\x12\x11\n\x04seat\x18\x02 \x01(\rH\x00\x88\x01\x01\x42\x07\n\x05_seat\"9\n\x15GetEngineViewResponse\x12 \n\x04view\x18\x01 \x01(\x0b\x32\x12.sixledger.v1.View\":\n\x0eSessionRequest\x12(\n\x05steps\x18\x01 \x03(\x0b\x32\x19.sixledger.v1.SessionStep\"\xb6\x02\n\x0bSessionStep\x12\x30\n\x05start\x18\x01 \x01(\x0b\x32\x1f.sixledger.v1.StartMatchRequestH\x00\x12)\n\x04load\x18\x02 \x01(\x0b\x32\x19.sixledger.v1.SessionLoadH\x00\x12&\n\x06\x61\x63tion\x18\x03 \x01(\x0b\x32\x14.sixledger.v1.ActionH\x00\x12+\n\x05legal\x18\x04 \x01(\x0b\x32\x1a.sixledger.v1.SessionLegalH\x00\x12)\n\x04view\x18\x05 \x01(\x0b\x32\x19.sixledger.v1.SessionViewH\x00\x12)\n\x04ping\x18\x06 \x01(\x0b\x32\x19.sixledger.v1.SessionPingH\x00\x12\x17\n\x0fwith_checkpoint\x18\x07 \x01(\x08\x42\x06\n\x04step\"L\n\x0bSessionLoad\x12(\n\x05state\x18\x01 \x01(\x0b\x32\x19.sixledger.v1.EngineState\x12\x13\n\x0broot_secret\x18\x02 \x01(\x0c\"\x1c\n\x0cSessionLegal\x12\x0c\n\x04seat\x18\x01 \x01(\r\")\n\x0bSessionView\x12\x11\n\x04seat\x18\x01 \x01(\rH\x00\x88\x01\x01\x42\x07\n\x05_seat\"\r\n\x0bSessionPing\"?\n\x0fSessionResponse\x12,\n\x07results\x18\x01 \x03(\x0b\x32\x1b.sixledger.v1.SessionResult\"\x8d\x03\n\rSessionResult\x12&\n\x06record\x18\x01 \x01(\x0b\x32\x14.sixledger.v1.RecordH\x00\x12-\n\x06loaded\x18\x02 \x01(\x0b\x32\x1b.sixledger.v1.SessionLoadedH\x00\x12>\n\x05legal\x18\x03 \x01(\x0b\x32-.sixledger.v1.ListEngineLegalCommandsResponseH\x00\x12\x33\n\x04view\x18\x04 \x01(\x0b\x32#.sixledger.v1.GetEngineViewResponseH\x00\x12)\n\x04pong\x18\x05 \x01(\x0b\x32\x19.sixledger.v1.SessionPongH\x00\x12(\n\x07\x66\x61ilure\x18\x06 \x01(\x0b\x32\x15.sixledger.v1.FailureH\x00\x12,\n\ncheckpoint\x18\x07 \x01(\x0b\x32\x18.sixledger.v1.Checkpoint\x12#\n\x06timers\x18\x08 \x03(\x0b\x32\x13.sixledger.v1.TimerB\x08\n\x06result\"\x1c\n\rSessionLoaded\x12\x0b\n\x03seq\x18\x01 \x01(\x04\"\r\n\x0bSessionPong2\xd2\x03\n\rEngineService\x12O\n\nStartMatch\x12\x1f.sixledger.v1.StartMatchRequest\x1a .sixledger.v1.StartMatchResponse\x12R\n\x0b\x41pplyAction\x12 .sixledger.v1.ApplyActionRequest\x1a!.sixledger.v1.ApplyActionResponse\x12v\n\x17ListEngineLegalCommands\x12,.sixledger.v1.ListEngineLegalCommandsRequest\x1a-.sixledger.v1.ListEngineLegalCommandsResponse\x12X\n\rGetEngineView\x12\".sixledger.v1.GetEngineViewRequest\x1a#.sixledger.v1.GetEngineViewResponse\x12J\n\x07Session\x12\x1c.sixledger.v1.SessionRequest\x1a\x1d.sixledger.v1.SessionResponse(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sixledger.v1.engine_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_STARTMATCHREQUEST']._serialized_start=104
-  _globals['_STARTMATCHREQUEST']._serialized_end=333
-  _globals['_STARTMATCHRESPONSE']._serialized_start=335
-  _globals['_STARTMATCHRESPONSE']._serialized_end=439
-  _globals['_CHECKPOINT']._serialized_start=442
-  _globals['_CHECKPOINT']._serialized_end=800
-  _globals['_CHECKPOINTSEAT']._serialized_start=802
-  _globals['_CHECKPOINTSEAT']._serialized_end=917
-  _globals['_ENGINESTATE']._serialized_start=919
-  _globals['_ENGINESTATE']._serialized_end=1029
-  _globals['_LEDGER']._serialized_start=1031
-  _globals['_LEDGER']._serialized_end=1078
-  _globals['_ACTION']._serialized_start=1081
-  _globals['_ACTION']._serialized_end=1349
-  _globals['_JOINACTION']._serialized_start=1351
-  _globals['_JOINACTION']._serialized_end=1404
-  _globals['_RESIGNACTION']._serialized_start=1406
-  _globals['_RESIGNACTION']._serialized_end=1420
-  _globals['_ABORTACTION']._serialized_start=1422
-  _globals['_ABORTACTION']._serialized_end=1435
-  _globals['_APPLYACTIONREQUEST']._serialized_start=1437
-  _globals['_APPLYACTIONREQUEST']._serialized_end=1558
-  _globals['_APPLYACTIONRESPONSE']._serialized_start=1560
-  _globals['_APPLYACTIONRESPONSE']._serialized_end=1665
-  _globals['_LISTENGINELEGALCOMMANDSREQUEST']._serialized_start=1667
-  _globals['_LISTENGINELEGALCOMMANDSREQUEST']._serialized_end=1755
-  _globals['_LISTENGINELEGALCOMMANDSRESPONSE']._serialized_start=1757
-  _globals['_LISTENGINELEGALCOMMANDSRESPONSE']._serialized_end=1849
-  _globals['_GETENGINEVIEWREQUEST']._serialized_start=1851
-  _globals['_GETENGINEVIEWREQUEST']._serialized_end=1943
-  _globals['_GETENGINEVIEWRESPONSE']._serialized_start=1945
-  _globals['_GETENGINEVIEWRESPONSE']._serialized_end=2002
-  _globals['_ENGINESERVICE']._serialized_start=2005
-  _globals['_ENGINESERVICE']._serialized_end=2395
+  _globals['_STARTMATCHREQUEST']._serialized_start=130
+  _globals['_STARTMATCHREQUEST']._serialized_end=469
+  _globals['_STARTMATCHRESPONSE']._serialized_start=472
+  _globals['_STARTMATCHRESPONSE']._serialized_end=613
+  _globals['_CHECKPOINT']._serialized_start=616
+  _globals['_CHECKPOINT']._serialized_end=1038
+  _globals['_CHECKPOINTCLOCKS']._serialized_start=1041
+  _globals['_CHECKPOINTCLOCKS']._serialized_end=1181
+  _globals['_CHECKPOINTCLOCK']._serialized_start=1183
+  _globals['_CHECKPOINTCLOCK']._serialized_end=1271
+  _globals['_TIMER']._serialized_start=1274
+  _globals['_TIMER']._serialized_end=1408
+  _globals['_CHECKPOINTSEAT']._serialized_start=1411
+  _globals['_CHECKPOINTSEAT']._serialized_end=1572
+  _globals['_ENGINESTATE']._serialized_start=1574
+  _globals['_ENGINESTATE']._serialized_end=1684
+  _globals['_LEDGER']._serialized_start=1686
+  _globals['_LEDGER']._serialized_end=1733
+  _globals['_ACTION']._serialized_start=1736
+  _globals['_ACTION']._serialized_end=2268
+  _globals['_JOINACTION']._serialized_start=2270
+  _globals['_JOINACTION']._serialized_end=2339
+  _globals['_LEAVEACTION']._serialized_start=2341
+  _globals['_LEAVEACTION']._serialized_end=2354
+  _globals['_READYACTION']._serialized_start=2356
+  _globals['_READYACTION']._serialized_end=2369
+  _globals['_CLOSEACTION']._serialized_start=2371
+  _globals['_CLOSEACTION']._serialized_end=2384
+  _globals['_PAUSEACTION']._serialized_start=2386
+  _globals['_PAUSEACTION']._serialized_end=2399
+  _globals['_RESUMEACTION']._serialized_start=2401
+  _globals['_RESUMEACTION']._serialized_end=2415
+  _globals['_FIREACTION']._serialized_start=2417
+  _globals['_FIREACTION']._serialized_end=2429
+  _globals['_RESIGNACTION']._serialized_start=2431
+  _globals['_RESIGNACTION']._serialized_end=2445
+  _globals['_ABORTACTION']._serialized_start=2447
+  _globals['_ABORTACTION']._serialized_end=2460
+  _globals['_APPLYACTIONREQUEST']._serialized_start=2462
+  _globals['_APPLYACTIONREQUEST']._serialized_end=2583
+  _globals['_APPLYACTIONRESPONSE']._serialized_start=2586
+  _globals['_APPLYACTIONRESPONSE']._serialized_end=2728
+  _globals['_LISTENGINELEGALCOMMANDSREQUEST']._serialized_start=2730
+  _globals['_LISTENGINELEGALCOMMANDSREQUEST']._serialized_end=2818
+  _globals['_LISTENGINELEGALCOMMANDSRESPONSE']._serialized_start=2820
+  _globals['_LISTENGINELEGALCOMMANDSRESPONSE']._serialized_end=2912
+  _globals['_GETENGINEVIEWREQUEST']._serialized_start=2914
+  _globals['_GETENGINEVIEWREQUEST']._serialized_end=3006
+  _globals['_GETENGINEVIEWRESPONSE']._serialized_start=3008
+  _globals['_GETENGINEVIEWRESPONSE']._serialized_end=3065
+  _globals['_SESSIONREQUEST']._serialized_start=3067
+  _globals['_SESSIONREQUEST']._serialized_end=3125
+  _globals['_SESSIONSTEP']._serialized_start=3128
+  _globals['_SESSIONSTEP']._serialized_end=3438
+  _globals['_SESSIONLOAD']._serialized_start=3440
+  _globals['_SESSIONLOAD']._serialized_end=3516
+  _globals['_SESSIONLEGAL']._serialized_start=3518
+  _globals['_SESSIONLEGAL']._serialized_end=3546
+  _globals['_SESSIONVIEW']._serialized_start=3548
+  _globals['_SESSIONVIEW']._serialized_end=3589
+  _globals['_SESSIONPING']._serialized_start=3591
+  _globals['_SESSIONPING']._serialized_end=3604
+  _globals['_SESSIONRESPONSE']._serialized_start=3606
+  _globals['_SESSIONRESPONSE']._serialized_end=3669
+  _globals['_SESSIONRESULT']._serialized_start=3672
+  _globals['_SESSIONRESULT']._serialized_end=4069
+  _globals['_SESSIONLOADED']._serialized_start=4071
+  _globals['_SESSIONLOADED']._serialized_end=4099
+  _globals['_SESSIONPONG']._serialized_start=4101
+  _globals['_SESSIONPONG']._serialized_end=4114
+  _globals['_ENGINESERVICE']._serialized_start=4117
+  _globals['_ENGINESERVICE']._serialized_end=4583
 # @@protoc_insertion_point(module_scope)

@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
+from sixledger.v1 import error_pb2 as _error_pb2
 from sixledger.v1 import game_pb2 as _game_pb2
 from sixledger.v1 import record_pb2 as _record_pb2
 import builtins as _builtins
@@ -35,6 +36,9 @@ class StartMatchRequest(_message.Message):
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     TIME_US_FIELD_NUMBER: _builtins.int
     IMMEDIATE_FIELD_NUMBER: _builtins.int
+    READY_SEATS_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
+    TIMEOUT_POLICY_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     root_secret: _builtins.bytes
@@ -51,9 +55,17 @@ class StartMatchRequest(_message.Message):
     """Time of the record in microseconds since 1970-01-01 UTC."""
     immediate: _builtins.bool
     """Closes the seats at once, unsigned and without contributions, and starts the game in record 0."""
+    ready_seats: _builtins.int
+    """Asks for readiness from so many seats on, see MatchOpened; 0: does not."""
+    timeout_policy: _record_pb2.TimeoutPolicy.ValueType
+    """What happens when a seat runs out of time; unspecified: nothing."""
     @_builtins.property
     def options(self) -> _game_pb2.Options:
         """Its options; absent: the defaults."""
+
+    @_builtins.property
+    def clock(self) -> _record_pb2.Clock:
+        """Time limits; absent: none."""
 
     def __init__(
         self,
@@ -67,10 +79,13 @@ class StartMatchRequest(_message.Message):
         request_id: _builtins.bytes = ...,
         time_us: _builtins.int = ...,
         immediate: _builtins.bool = ...,
+        ready_seats: _builtins.int = ...,
+        clock: _record_pb2.Clock | None = ...,
+        timeout_policy: _record_pb2.TimeoutPolicy.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["options", b"options"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "options", b"options"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "immediate", b"immediate", "match_id", b"match_id", "mode", b"mode", "options", b"options", "request_id", b"request_id", "root_secret", b"root_secret", "seats", b"seats", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "game", b"game", "immediate", b"immediate", "match_id", b"match_id", "mode", b"mode", "options", b"options", "ready_seats", b"ready_seats", "request_id", b"request_id", "root_secret", b"root_secret", "seats", b"seats", "time_us", b"time_us", "timeout_policy", b"timeout_policy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -84,6 +99,7 @@ class StartMatchResponse(_message.Message):
 
     RECORD_FIELD_NUMBER: _builtins.int
     CHECKPOINT_FIELD_NUMBER: _builtins.int
+    TIMERS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def record(self) -> _record_pb2.Record:
         """Record 0, with all its openings."""
@@ -92,15 +108,20 @@ class StartMatchResponse(_message.Message):
     def checkpoint(self) -> Global___Checkpoint:
         """What the next call needs."""
 
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Timer]:
+        """The timers that are armed now, the first to fire first."""
+
     def __init__(
         self,
         *,
         record: _record_pb2.Record | None = ...,
         checkpoint: Global___Checkpoint | None = ...,
+        timers: _abc.Iterable[Global___Timer] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record", "timers", b"timers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -129,6 +150,8 @@ class Checkpoint(_message.Message):
     FIRST_HASH_FIELD_NUMBER: _builtins.int
     RECENT_HASHES_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
+    PAUSED_FIELD_NUMBER: _builtins.int
+    CLOCKS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     closed: _builtins.bool
@@ -151,6 +174,8 @@ class Checkpoint(_message.Message):
     """Hash of record 0, 32 bytes."""
     ended: _builtins.bool
     """True once the match has ended or was aborted."""
+    paused: _builtins.bool
+    """True while the match is paused."""
     @_builtins.property
     def opened(self) -> _record_pb2.MatchOpened:
         """The opening of the match."""
@@ -166,6 +191,10 @@ class Checkpoint(_message.Message):
     @_builtins.property
     def recent_hashes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
         """Hashes of the records after `decision_seq` up to the last one, oldest first."""
+
+    @_builtins.property
+    def clocks(self) -> Global___CheckpointClocks:
+        """How the clocks stand; absent if record 0 has none. The armed timers follow from it: see Timer."""
 
     def __init__(
         self,
@@ -185,14 +214,130 @@ class Checkpoint(_message.Message):
         first_hash: _builtins.bytes = ...,
         recent_hashes: _abc.Iterable[_builtins.bytes] | None = ...,
         ended: _builtins.bool = ...,
+        paused: _builtins.bool = ...,
+        clocks: Global___CheckpointClocks | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["opened", b"opened", "position", b"position"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "opened", b"opened", "position", b"position"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "decision_hash", b"decision_hash", "decision_seq", b"decision_seq", "ended", b"ended", "entropy", b"entropy", "first_hash", b"first_hash", "hash", b"hash", "match_id", b"match_id", "opened", b"opened", "position", b"position", "recent_hashes", b"recent_hashes", "revealed", b"revealed", "seats", b"seats", "seq", b"seq", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clocks", b"clocks", "closed", b"closed", "decision_hash", b"decision_hash", "decision_seq", b"decision_seq", "ended", b"ended", "entropy", b"entropy", "first_hash", b"first_hash", "hash", b"hash", "match_id", b"match_id", "opened", b"opened", "paused", b"paused", "position", b"position", "recent_hashes", b"recent_hashes", "revealed", b"revealed", "seats", b"seats", "seq", b"seq", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Checkpoint: _TypeAlias = Checkpoint  # noqa: Y015
+
+@_typing.final
+class CheckpointClocks(_message.Message):
+    """How the clocks of a match stand."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEATS_FIELD_NUMBER: _builtins.int
+    PHASE_SEQ_FIELD_NUMBER: _builtins.int
+    PHASE_US_FIELD_NUMBER: _builtins.int
+    PAUSED_SEQ_FIELD_NUMBER: _builtins.int
+    PAUSED_US_FIELD_NUMBER: _builtins.int
+    phase_seq: _builtins.int
+    """Before the start: the record from which the limit for joining, contributing or revealing runs, and its time."""
+    phase_us: _builtins.int
+    """Time of that record."""
+    paused_seq: _builtins.int
+    """While the match is paused: the record that paused it."""
+    paused_us: _builtins.int
+    """Time of that record."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___CheckpointClock]:
+        """The clocks of the seats, by number; none before the start."""
+
+    def __init__(
+        self,
+        *,
+        seats: _abc.Iterable[Global___CheckpointClock] | None = ...,
+        phase_seq: _builtins.int = ...,
+        phase_us: _builtins.int = ...,
+        paused_seq: _builtins.int = ...,
+        paused_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["paused_seq", b"paused_seq", "paused_us", b"paused_us", "phase_seq", b"phase_seq", "phase_us", b"phase_us", "seats", b"seats"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckpointClocks: _TypeAlias = CheckpointClocks  # noqa: Y015
+
+@_typing.final
+class CheckpointClock(_message.Message):
+    """The clock of one seat."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BANK_US_FIELD_NUMBER: _builtins.int
+    RUNNING_FIELD_NUMBER: _builtins.int
+    ARMED_SEQ_FIELD_NUMBER: _builtins.int
+    SINCE_US_FIELD_NUMBER: _builtins.int
+    bank_us: _builtins.int
+    """What was left of the bank when the clock last stopped."""
+    running: _builtins.bool
+    """True while the clock runs, that is while the seat must act."""
+    armed_seq: _builtins.int
+    """While it runs: the record that asked the seat to act."""
+    since_us: _builtins.int
+    """While it runs: when it began to, pauses taken off."""
+    def __init__(
+        self,
+        *,
+        bank_us: _builtins.int = ...,
+        running: _builtins.bool = ...,
+        armed_seq: _builtins.int = ...,
+        since_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["armed_seq", b"armed_seq", "bank_us", b"bank_us", "running", b"running", "since_us", b"since_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CheckpointClock: _TypeAlias = CheckpointClock  # noqa: Y015
+
+@_typing.final
+class Timer(_message.Message):
+    """An armed timer: what happens by itself unless something else happens first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    ARMED_SEQ_FIELD_NUMBER: _builtins.int
+    DEADLINE_US_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    kind: _record_pb2.TimerKind.ValueType
+    """What it waits for."""
+    seat: _builtins.int
+    """The seat that it waits for; absent: not one alone."""
+    armed_seq: _builtins.int
+    """Number of the record that armed it."""
+    deadline_us: _builtins.int
+    """It may fire from this time on; whatever else happens later than this is refused until it has fired."""
+    request_id: _builtins.bytes
+    """Request id of the record with which it fires, 16 bytes."""
+    def __init__(
+        self,
+        *,
+        kind: _record_pb2.TimerKind.ValueType = ...,
+        seat: _builtins.int | None = ...,
+        armed_seq: _builtins.int = ...,
+        deadline_us: _builtins.int = ...,
+        request_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "armed_seq", b"armed_seq", "deadline_us", b"deadline_us", "kind", b"kind", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
+    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+
+Global___Timer: _TypeAlias = Timer  # noqa: Y015
 
 @_typing.final
 class CheckpointSeat(_message.Message):
@@ -205,6 +350,9 @@ class CheckpointSeat(_message.Message):
     CONTRIBUTES_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
     CONTRIBUTION_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
     joined: _builtins.bool
     """True once the seat is taken."""
     public_key: _builtins.bytes
@@ -215,6 +363,12 @@ class CheckpointSeat(_message.Message):
     """Its commitment, 32 bytes; empty if none yet."""
     contribution: _builtins.bytes
     """Its contribution, 32 bytes; empty if none yet."""
+    hosted: _builtins.bool
+    """True if the server plays the seat."""
+    ready: _builtins.bool
+    """True if the seat is ready."""
+    since: _builtins.int
+    """Number of the record with which the seat was taken."""
     def __init__(
         self,
         *,
@@ -223,10 +377,13 @@ class CheckpointSeat(_message.Message):
         contributes: _builtins.bool = ...,
         commitment: _builtins.bytes = ...,
         contribution: _builtins.bytes = ...,
+        hosted: _builtins.bool = ...,
+        ready: _builtins.bool = ...,
+        since: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "contributes", b"contributes", "contribution", b"contribution", "joined", b"joined", "public_key", b"public_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "contributes", b"contributes", "contribution", b"contribution", "hosted", b"hosted", "joined", b"joined", "public_key", b"public_key", "ready", b"ready", "since", b"since"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -302,6 +459,12 @@ class Action(_message.Message):
     COMMAND_FIELD_NUMBER: _builtins.int
     RESIGN_FIELD_NUMBER: _builtins.int
     ABORT_FIELD_NUMBER: _builtins.int
+    LEAVE_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    CLOSE_FIELD_NUMBER: _builtins.int
+    PAUSE_FIELD_NUMBER: _builtins.int
+    RESUME_FIELD_NUMBER: _builtins.int
+    FIRE_FIELD_NUMBER: _builtins.int
     time_us: _builtins.int
     """Time in microseconds since 1970-01-01 UTC; the record gets max(time, last record's time)."""
     commitment: _builtins.bytes
@@ -326,6 +489,32 @@ class Action(_message.Message):
     def abort(self) -> Global___AbortAction:
         """The table aborts."""
 
+    @_builtins.property
+    def leave(self) -> Global___LeaveAction:
+        """A seat leaves before the seats are closed."""
+
+    @_builtins.property
+    def ready(self) -> Global___ReadyAction:
+        """A seat is ready."""
+
+    @_builtins.property
+    def close(self) -> Global___CloseAction:
+        """The table closes the seats, with those that are taken."""
+
+    @_builtins.property
+    def pause(self) -> Global___PauseAction:
+        """The table pauses the match."""
+
+    @_builtins.property
+    def resume(self) -> Global___ResumeAction:
+        """The table resumes it."""
+
+    @_builtins.property
+    def fire(self) -> Global___FireAction:
+        """A timer fires: the cause is of kind TIMER and names its kind, seat, arming record and request id, as `Timer` has
+        them.
+        """
+
     def __init__(
         self,
         *,
@@ -337,12 +526,18 @@ class Action(_message.Message):
         command: _builtins.bytes = ...,
         resign: Global___ResignAction | None = ...,
         abort: Global___AbortAction | None = ...,
+        leave: Global___LeaveAction | None = ...,
+        ready: Global___ReadyAction | None = ...,
+        close: Global___CloseAction | None = ...,
+        pause: Global___PauseAction | None = ...,
+        resume: Global___ResumeAction | None = ...,
+        fire: Global___FireAction | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["abort", b"abort", "action", b"action", "cause", b"cause", "command", b"command", "commitment", b"commitment", "contribution", b"contribution", "join", b"join", "resign", b"resign"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["abort", b"abort", "action", b"action", "cause", b"cause", "close", b"close", "command", b"command", "commitment", b"commitment", "contribution", b"contribution", "fire", b"fire", "join", b"join", "leave", b"leave", "pause", b"pause", "ready", b"ready", "resign", b"resign", "resume", b"resume"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["abort", b"abort", "action", b"action", "cause", b"cause", "command", b"command", "commitment", b"commitment", "contribution", b"contribution", "join", b"join", "resign", b"resign", "time_us", b"time_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["abort", b"abort", "action", b"action", "cause", b"cause", "close", b"close", "command", b"command", "commitment", b"commitment", "contribution", b"contribution", "fire", b"fire", "join", b"join", "leave", b"leave", "pause", b"pause", "ready", b"ready", "resign", b"resign", "resume", b"resume", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["join", "commitment", "contribution", "command", "resign", "abort"]  # noqa: Y015
+    _WhichOneofReturnType_action: _TypeAlias = _typing.Literal["join", "commitment", "contribution", "command", "resign", "abort", "leave", "ready", "close", "pause", "resume", "fire"]  # noqa: Y015
     _WhichOneofArgType_action: _TypeAlias = _typing.Literal["action", b"action"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_action) -> _WhichOneofReturnType_action | None: ...
 
@@ -356,23 +551,129 @@ class JoinAction(_message.Message):
 
     PUBLIC_KEY_FIELD_NUMBER: _builtins.int
     CONTRIBUTES_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
     public_key: _builtins.bytes
     """The seat's key of this match, 32 bytes; empty if it does not sign."""
     contributes: _builtins.bool
     """True if the seat contributes to the randomness."""
+    hosted: _builtins.bool
+    """True if the caller plays the seat itself, as the author of the match: without a key and a contribution."""
     def __init__(
         self,
         *,
         public_key: _builtins.bytes = ...,
         contributes: _builtins.bool = ...,
+        hosted: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "public_key", b"public_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "hosted", b"hosted", "public_key", b"public_key"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JoinAction: _TypeAlias = JoinAction  # noqa: Y015
+
+@_typing.final
+class LeaveAction(_message.Message):
+    """A seat leaves."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaveAction: _TypeAlias = LeaveAction  # noqa: Y015
+
+@_typing.final
+class ReadyAction(_message.Message):
+    """A seat is ready."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadyAction: _TypeAlias = ReadyAction  # noqa: Y015
+
+@_typing.final
+class CloseAction(_message.Message):
+    """The table closes the seats."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseAction: _TypeAlias = CloseAction  # noqa: Y015
+
+@_typing.final
+class PauseAction(_message.Message):
+    """The table pauses the match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseAction: _TypeAlias = PauseAction  # noqa: Y015
+
+@_typing.final
+class ResumeAction(_message.Message):
+    """The table resumes the match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeAction: _TypeAlias = ResumeAction  # noqa: Y015
+
+@_typing.final
+class FireAction(_message.Message):
+    """A timer fires."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FireAction: _TypeAlias = FireAction  # noqa: Y015
 
 @_typing.final
 class ResignAction(_message.Message):
@@ -450,6 +751,7 @@ class ApplyActionResponse(_message.Message):
 
     RECORD_FIELD_NUMBER: _builtins.int
     CHECKPOINT_FIELD_NUMBER: _builtins.int
+    TIMERS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def record(self) -> _record_pb2.Record:
         """The record, with all its openings."""
@@ -458,15 +760,20 @@ class ApplyActionResponse(_message.Message):
     def checkpoint(self) -> Global___Checkpoint:
         """What the next call needs."""
 
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Timer]:
+        """The timers that are armed now, the first to fire first."""
+
     def __init__(
         self,
         *,
         record: _record_pb2.Record | None = ...,
         checkpoint: Global___Checkpoint | None = ...,
+        timers: _abc.Iterable[Global___Timer] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "record", b"record", "timers", b"timers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -581,3 +888,309 @@ class GetEngineViewResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetEngineViewResponse: _TypeAlias = GetEngineViewResponse  # noqa: Y015
+
+@_typing.final
+class SessionRequest(_message.Message):
+    """The next steps of a session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEPS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___SessionStep]:
+        """The steps, done in this order. Those after a failed one of the same message are not done and have no result."""
+
+    def __init__(
+        self,
+        *,
+        steps: _abc.Iterable[Global___SessionStep] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["steps", b"steps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionRequest: _TypeAlias = SessionRequest  # noqa: Y015
+
+@_typing.final
+class SessionStep(_message.Message):
+    """One step of a session."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    START_FIELD_NUMBER: _builtins.int
+    LOAD_FIELD_NUMBER: _builtins.int
+    ACTION_FIELD_NUMBER: _builtins.int
+    LEGAL_FIELD_NUMBER: _builtins.int
+    VIEW_FIELD_NUMBER: _builtins.int
+    PING_FIELD_NUMBER: _builtins.int
+    WITH_CHECKPOINT_FIELD_NUMBER: _builtins.int
+    with_checkpoint: _builtins.bool
+    """Send a checkpoint of where the match stands after the step."""
+    @_builtins.property
+    def start(self) -> Global___StartMatchRequest:
+        """Open a match, in place of the one that the session held."""
+
+    @_builtins.property
+    def load(self) -> Global___SessionLoad:
+        """Go on with a match, in place of the one that the session held."""
+
+    @_builtins.property
+    def action(self) -> Global___Action:
+        """Apply an action."""
+
+    @_builtins.property
+    def legal(self) -> Global___SessionLegal:
+        """List the legal commands of a seat."""
+
+    @_builtins.property
+    def view(self) -> Global___SessionView:
+        """Show what a seat or a spectator sees."""
+
+    @_builtins.property
+    def ping(self) -> Global___SessionPing:
+        """Do nothing; for a checkpoint, or to see that the session lives."""
+
+    def __init__(
+        self,
+        *,
+        start: Global___StartMatchRequest | None = ...,
+        load: Global___SessionLoad | None = ...,
+        action: Global___Action | None = ...,
+        legal: Global___SessionLegal | None = ...,
+        view: Global___SessionView | None = ...,
+        ping: Global___SessionPing | None = ...,
+        with_checkpoint: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "legal", b"legal", "load", b"load", "ping", b"ping", "start", b"start", "step", b"step", "view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["action", b"action", "legal", b"legal", "load", b"load", "ping", b"ping", "start", b"start", "step", b"step", "view", b"view", "with_checkpoint", b"with_checkpoint"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["start", "load", "action", "legal", "view", "ping"]  # noqa: Y015
+    _WhichOneofArgType_step: _TypeAlias = _typing.Literal["step", b"step"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_step) -> _WhichOneofReturnType_step | None: ...
+
+Global___SessionStep: _TypeAlias = SessionStep  # noqa: Y015
+
+@_typing.final
+class SessionLoad(_message.Message):
+    """Goes on with a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STATE_FIELD_NUMBER: _builtins.int
+    ROOT_SECRET_FIELD_NUMBER: _builtins.int
+    root_secret: _builtins.bytes
+    """Root secret of the match, 32 bytes."""
+    @_builtins.property
+    def state(self) -> Global___EngineState:
+        """Where the match stands."""
+
+    def __init__(
+        self,
+        *,
+        state: Global___EngineState | None = ...,
+        root_secret: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["state", b"state"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["root_secret", b"root_secret", "state", b"state"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionLoad: _TypeAlias = SessionLoad  # noqa: Y015
+
+@_typing.final
+class SessionLegal(_message.Message):
+    """Asks for legal commands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionLegal: _TypeAlias = SessionLegal  # noqa: Y015
+
+@_typing.final
+class SessionView(_message.Message):
+    """Asks for a view."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The viewing seat; absent: a spectator."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
+    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+
+Global___SessionView: _TypeAlias = SessionView  # noqa: Y015
+
+@_typing.final
+class SessionPing(_message.Message):
+    """Asks for nothing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionPing: _TypeAlias = SessionPing  # noqa: Y015
+
+@_typing.final
+class SessionResponse(_message.Message):
+    """What came of the steps of one message."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESULTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___SessionResult]:
+        """A result for each step that was done, in order. Only the last can be a failure."""
+
+    def __init__(
+        self,
+        *,
+        results: _abc.Iterable[Global___SessionResult] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["results", b"results"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionResponse: _TypeAlias = SessionResponse  # noqa: Y015
+
+@_typing.final
+class SessionResult(_message.Message):
+    """What came of one step."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    LOADED_FIELD_NUMBER: _builtins.int
+    LEGAL_FIELD_NUMBER: _builtins.int
+    VIEW_FIELD_NUMBER: _builtins.int
+    PONG_FIELD_NUMBER: _builtins.int
+    FAILURE_FIELD_NUMBER: _builtins.int
+    CHECKPOINT_FIELD_NUMBER: _builtins.int
+    TIMERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record that was made, with all its openings: of `start` and `action`."""
+
+    @_builtins.property
+    def loaded(self) -> Global___SessionLoaded:
+        """The match was loaded."""
+
+    @_builtins.property
+    def legal(self) -> Global___ListEngineLegalCommandsResponse:
+        """The legal commands."""
+
+    @_builtins.property
+    def view(self) -> Global___GetEngineViewResponse:
+        """The view."""
+
+    @_builtins.property
+    def pong(self) -> Global___SessionPong:
+        """The session lives."""
+
+    @_builtins.property
+    def failure(self) -> _error_pb2.Failure:
+        """The step was refused; the match stands as before."""
+
+    @_builtins.property
+    def checkpoint(self) -> Global___Checkpoint:
+        """Where the match stands, if wanted."""
+
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Timer]:
+        """The timers that are armed after the step, the first to fire first: with `record`, `loaded` and `pong`."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        loaded: Global___SessionLoaded | None = ...,
+        legal: Global___ListEngineLegalCommandsResponse | None = ...,
+        view: Global___GetEngineViewResponse | None = ...,
+        pong: Global___SessionPong | None = ...,
+        failure: _error_pb2.Failure | None = ...,
+        checkpoint: Global___Checkpoint | None = ...,
+        timers: _abc.Iterable[Global___Timer] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "failure", b"failure", "legal", b"legal", "loaded", b"loaded", "pong", b"pong", "record", b"record", "result", b"result", "view", b"view"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["checkpoint", b"checkpoint", "failure", b"failure", "legal", b"legal", "loaded", b"loaded", "pong", b"pong", "record", b"record", "result", b"result", "timers", b"timers", "view", b"view"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["record", "loaded", "legal", "view", "pong", "failure"]  # noqa: Y015
+    _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
+
+Global___SessionResult: _TypeAlias = SessionResult  # noqa: Y015
+
+@_typing.final
+class SessionLoaded(_message.Message):
+    """The match was loaded."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    """Number of its last record."""
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seq", b"seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionLoaded: _TypeAlias = SessionLoaded  # noqa: Y015
+
+@_typing.final
+class SessionPong(_message.Message):
+    """The session lives."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SessionPong: _TypeAlias = SessionPong  # noqa: Y015

@@ -56,6 +56,11 @@ class EngineServiceStub(object):
                 request_serializer=sixledger_dot_v1_dot_engine__service__pb2.GetEngineViewRequest.SerializeToString,
                 response_deserializer=sixledger_dot_v1_dot_engine__service__pb2.GetEngineViewResponse.FromString,
                 _registered_method=True)
+        self.Session = channel.stream_stream(
+                '/sixledger.v1.EngineService/Session',
+                request_serializer=sixledger_dot_v1_dot_engine__service__pb2.SessionRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_engine__service__pb2.SessionResponse.FromString,
+                _registered_method=True)
 
 
 class EngineServiceServicer(object):
@@ -91,6 +96,14 @@ class EngineServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Session(self, request_iterator, context):
+        """Keeps one match in memory for the length of the stream. The steps make the same records as the calls above, without
+        sending the state back and forth.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_EngineServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -113,6 +126,11 @@ def add_EngineServiceServicer_to_server(servicer, server):
                     servicer.GetEngineView,
                     request_deserializer=sixledger_dot_v1_dot_engine__service__pb2.GetEngineViewRequest.FromString,
                     response_serializer=sixledger_dot_v1_dot_engine__service__pb2.GetEngineViewResponse.SerializeToString,
+            ),
+            'Session': grpc.stream_stream_rpc_method_handler(
+                    servicer.Session,
+                    request_deserializer=sixledger_dot_v1_dot_engine__service__pb2.SessionRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_engine__service__pb2.SessionResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -225,6 +243,33 @@ class EngineService(object):
             '/sixledger.v1.EngineService/GetEngineView',
             sixledger_dot_v1_dot_engine__service__pb2.GetEngineViewRequest.SerializeToString,
             sixledger_dot_v1_dot_engine__service__pb2.GetEngineViewResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Session(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/sixledger.v1.EngineService/Session',
+            sixledger_dot_v1_dot_engine__service__pb2.SessionRequest.SerializeToString,
+            sixledger_dot_v1_dot_engine__service__pb2.SessionResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -43,6 +43,10 @@ class EngineServiceStub:
     """Lists the legal commands of a seat."""
     GetEngineView: _grpc.UnaryUnaryMultiCallable[_engine_service_pb2.GetEngineViewRequest, _engine_service_pb2.GetEngineViewResponse]
     """Shows what a seat or a spectator sees."""
+    Session: _grpc.StreamStreamMultiCallable[_engine_service_pb2.SessionRequest, _engine_service_pb2.SessionResponse]
+    """Keeps one match in memory for the length of the stream. The steps make the same records as the calls above, without
+    sending the state back and forth.
+    """
 
 @_typing.type_check_only
 class EngineServiceAsyncStub(EngineServiceStub):
@@ -59,6 +63,10 @@ class EngineServiceAsyncStub(EngineServiceStub):
     """Lists the legal commands of a seat."""
     GetEngineView: _aio.UnaryUnaryMultiCallable[_engine_service_pb2.GetEngineViewRequest, _engine_service_pb2.GetEngineViewResponse]  # type: ignore[assignment]
     """Shows what a seat or a spectator sees."""
+    Session: _aio.StreamStreamMultiCallable[_engine_service_pb2.SessionRequest, _engine_service_pb2.SessionResponse]  # type: ignore[assignment]
+    """Keeps one match in memory for the length of the stream. The steps make the same records as the calls above, without
+    sending the state back and forth.
+    """
 
 class EngineServiceServicer(metaclass=_abc_1.ABCMeta):
     """Stateless engines. The caller owns the match: it gives match id, root secret, request ids and times,
@@ -96,5 +104,15 @@ class EngineServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_engine_service_pb2.GetEngineViewResponse, _abc.Awaitable[_engine_service_pb2.GetEngineViewResponse]]:
         """Shows what a seat or a spectator sees."""
+
+    @_abc_1.abstractmethod
+    def Session(
+        self,
+        request_iterator: _MaybeAsyncIterator[_engine_service_pb2.SessionRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_engine_service_pb2.SessionResponse], _abc.AsyncIterator[_engine_service_pb2.SessionResponse]]:
+        """Keeps one match in memory for the length of the stream. The steps make the same records as the calls above, without
+        sending the state back and forth.
+        """
 
 def add_EngineServiceServicer_to_server(servicer: EngineServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

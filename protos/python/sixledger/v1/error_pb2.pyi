@@ -3,8 +3,10 @@
 isort:skip_file
 Every error of the service, with its status code and what to do about it."""
 
+from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from sixledger.v1 import game_pb2 as _game_pb2
 import builtins as _builtins
@@ -60,6 +62,22 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """A defect of the service."""
     REASON_UNIMPLEMENTED: _Reason.ValueType  # 17
     """The call does not exist here."""
+    REASON_NOT_INVITED: _Reason.ValueType  # 30
+    """The table is private, and the call came without an invitation that is good for the seat."""
+    REASON_NO_SPECTATORS: _Reason.ValueType  # 31
+    """The table does not allow spectators."""
+    REASON_BAD_API_KEY: _Reason.ValueType  # 32
+    """The call needs an API key, or its key cannot be read, is unknown, was revoked or has expired."""
+    REASON_MISSING_SCOPE: _Reason.ValueType  # 33
+    """The API key is valid, but not for this call."""
+    REASON_RATE_LIMITED: _Reason.ValueType  # 34
+    """The caller makes calls faster than it may."""
+    REASON_QUOTA_EXCEEDED: _Reason.ValueType  # 35
+    """The caller has as many of something (metadata `quota`) at a time as it may have."""
+    REASON_PAUSED: _Reason.ValueType  # 40
+    """The match is paused."""
+    REASON_TIMER_DUE: _Reason.ValueType  # 41
+    """A deadline has passed and its timer has not fired. For callers of EngineService, who own the match."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
     """Reason of an error. Travels as `google.rpc.ErrorInfo.reason` (without the prefix `REASON_`) in
@@ -102,6 +120,22 @@ REASON_INTERNAL: Reason.ValueType  # 16
 """A defect of the service."""
 REASON_UNIMPLEMENTED: Reason.ValueType  # 17
 """The call does not exist here."""
+REASON_NOT_INVITED: Reason.ValueType  # 30
+"""The table is private, and the call came without an invitation that is good for the seat."""
+REASON_NO_SPECTATORS: Reason.ValueType  # 31
+"""The table does not allow spectators."""
+REASON_BAD_API_KEY: Reason.ValueType  # 32
+"""The call needs an API key, or its key cannot be read, is unknown, was revoked or has expired."""
+REASON_MISSING_SCOPE: Reason.ValueType  # 33
+"""The API key is valid, but not for this call."""
+REASON_RATE_LIMITED: Reason.ValueType  # 34
+"""The caller makes calls faster than it may."""
+REASON_QUOTA_EXCEEDED: Reason.ValueType  # 35
+"""The caller has as many of something (metadata `quota`) at a time as it may have."""
+REASON_PAUSED: Reason.ValueType  # 40
+"""The match is paused."""
+REASON_TIMER_DUE: Reason.ValueType  # 41
+"""A deadline has passed and its timer has not fired. For callers of EngineService, who own the match."""
 Global___Reason: _TypeAlias = Reason  # noqa: Y015
 
 @_typing.final
@@ -137,3 +171,97 @@ class IllegalCommandDetail(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___IllegalCommandDetail: _TypeAlias = IllegalCommandDetail  # noqa: Y015
+
+@_typing.final
+class Failure(_message.Message):
+    """An error of one item of a call that goes on: the same content as the status of a call that failed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MetadataEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    REASON_FIELD_NUMBER: _builtins.int
+    MESSAGE_FIELD_NUMBER: _builtins.int
+    METADATA_FIELD_NUMBER: _builtins.int
+    VIOLATIONS_FIELD_NUMBER: _builtins.int
+    ILLEGAL_COMMAND_FIELD_NUMBER: _builtins.int
+    RETRY_AFTER_MS_FIELD_NUMBER: _builtins.int
+    reason: Global___Reason.ValueType
+    """Why."""
+    message: _builtins.str
+    """For people. Nobody needs to read it to tell what to do."""
+    retry_after_ms: _builtins.int
+    """Wait at least so many milliseconds before the same order is tried again; 0: it may not help."""
+    @_builtins.property
+    def metadata(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Facts about it, as in `google.rpc.ErrorInfo`."""
+
+    @_builtins.property
+    def violations(self) -> _containers.RepeatedCompositeFieldContainer[Global___FieldViolation]:
+        """Fields that cannot stay as they are."""
+
+    @_builtins.property
+    def illegal_command(self) -> Global___IllegalCommandDetail:
+        """What ILLEGAL_COMMAND has besides."""
+
+    def __init__(
+        self,
+        *,
+        reason: Global___Reason.ValueType = ...,
+        message: _builtins.str = ...,
+        metadata: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        violations: _abc.Iterable[Global___FieldViolation] | None = ...,
+        illegal_command: Global___IllegalCommandDetail | None = ...,
+        retry_after_ms: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["illegal_command", b"illegal_command"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["illegal_command", b"illegal_command", "message", b"message", "metadata", b"metadata", "reason", b"reason", "retry_after_ms", b"retry_after_ms", "violations", b"violations"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Failure: _TypeAlias = Failure  # noqa: Y015
+
+@_typing.final
+class FieldViolation(_message.Message):
+    """A field that cannot stay as it is."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIELD_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    field: _builtins.str
+    """Path of the field."""
+    description: _builtins.str
+    """What is wrong with it."""
+    def __init__(
+        self,
+        *,
+        field: _builtins.str = ...,
+        description: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description", "field", b"field"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FieldViolation: _TypeAlias = FieldViolation  # noqa: Y015

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from sixledger.v1 import error_pb2 as _error_pb2
 from sixledger.v1 import game_pb2 as _game_pb2
 from sixledger.v1 import record_pb2 as _record_pb2
 import builtins as _builtins
@@ -68,6 +69,11 @@ class CreateMatchRequest(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     MODE_FIELD_NUMBER: _builtins.int
     SECRET_FIELD_NUMBER: _builtins.int
+    READY_SEATS_FIELD_NUMBER: _builtins.int
+    PRIVATE_FIELD_NUMBER: _builtins.int
+    NO_SPECTATORS_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
+    TIMEOUT_POLICY_FIELD_NUMBER: _builtins.int
     game: _builtins.str
     """Game, for example `nimmt`."""
     seats: _builtins.int
@@ -78,9 +84,21 @@ class CreateMatchRequest(_message.Message):
     """32 random bytes, known to the caller alone: the same request with the same secret gives the same
     match and the same reply. Absent: the call cannot be repeated.
     """
+    ready_seats: _builtins.int
+    """Ask for readiness, from so many seats on: see MatchOpened. 0: the seats are closed when all are taken."""
+    private: _builtins.bool
+    """Keep the table out of lists, and let nobody join without an invitation."""
+    no_spectators: _builtins.bool
+    """Show the table to its seats alone. Record 0 stays public: whoever joins must know the rules."""
+    timeout_policy: _record_pb2.TimeoutPolicy.ValueType
+    """What happens when a seat runs out of time; unspecified: nothing."""
     @_builtins.property
     def options(self) -> _game_pb2.Options:
         """Its options; absent: the defaults."""
+
+    @_builtins.property
+    def clock(self) -> _record_pb2.Clock:
+        """Time limits; absent: none."""
 
     def __init__(
         self,
@@ -90,10 +108,15 @@ class CreateMatchRequest(_message.Message):
         seats: _builtins.int = ...,
         mode: _record_pb2.ContributionMode.ValueType = ...,
         secret: _builtins.bytes = ...,
+        ready_seats: _builtins.int = ...,
+        private: _builtins.bool = ...,
+        no_spectators: _builtins.bool = ...,
+        clock: _record_pb2.Clock | None = ...,
+        timeout_policy: _record_pb2.TimeoutPolicy.ValueType = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["options", b"options"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "options", b"options"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "mode", b"mode", "options", b"options", "seats", b"seats", "secret", b"secret"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "game", b"game", "mode", b"mode", "no_spectators", b"no_spectators", "options", b"options", "private", b"private", "ready_seats", b"ready_seats", "seats", b"seats", "secret", b"secret", "timeout_policy", b"timeout_policy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -149,6 +172,7 @@ class JoinMatchRequest(_message.Message):
     OBSERVED_HEAD_FIELD_NUMBER: _builtins.int
     SIGNATURE_FIELD_NUMBER: _builtins.int
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    INVITATION_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     seat: _builtins.int
@@ -168,6 +192,8 @@ class JoinMatchRequest(_message.Message):
     """Signature of the act, 64 bytes, if signed."""
     display_name: _builtins.str
     """Name shown to people, at most 64 characters. Kept beside the ledger, not in it."""
+    invitation: _builtins.str
+    """Invitation of the owner, or at a rematch the token of the own seat in the match before; needed at a private table."""
     def __init__(
         self,
         *,
@@ -179,10 +205,11 @@ class JoinMatchRequest(_message.Message):
         observed_head: _builtins.bytes = ...,
         signature: _builtins.bytes = ...,
         display_name: _builtins.str = ...,
+        invitation: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "display_name", b"display_name", "match_id", b"match_id", "observed_head", b"observed_head", "public_key", b"public_key", "seat", b"seat", "secret", b"secret", "signature", b"signature"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "display_name", b"display_name", "invitation", b"invitation", "match_id", b"match_id", "observed_head", b"observed_head", "public_key", b"public_key", "seat", b"seat", "secret", b"secret", "signature", b"signature"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -219,6 +246,526 @@ class JoinMatchResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___JoinMatchResponse: _TypeAlias = JoinMatchResponse  # noqa: Y015
+
+@_typing.final
+class LeaveMatchRequest(_message.Message):
+    """Gives a seat up."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def act(self) -> Global___Act:
+        """Who acts."""
+
+    def __init__(
+        self,
+        *,
+        act: Global___Act | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaveMatchRequest: _TypeAlias = LeaveMatchRequest  # noqa: Y015
+
+@_typing.final
+class LeaveMatchResponse(_message.Message):
+    """The logged leaving."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LeaveMatchResponse: _TypeAlias = LeaveMatchResponse  # noqa: Y015
+
+@_typing.final
+class DeclareReadyRequest(_message.Message):
+    """Says that a seat is ready."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ACT_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def act(self) -> Global___Act:
+        """Who acts."""
+
+    def __init__(
+        self,
+        *,
+        act: Global___Act | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["act", b"act"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["act", b"act"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeclareReadyRequest: _TypeAlias = DeclareReadyRequest  # noqa: Y015
+
+@_typing.final
+class DeclareReadyResponse(_message.Message):
+    """The logged readiness."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeclareReadyResponse: _TypeAlias = DeclareReadyResponse  # noqa: Y015
+
+@_typing.final
+class CloseSeatsRequest(_message.Message):
+    """Closes the seats."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of the owner."""
+    request_id: _builtins.bytes
+    """16 random bytes, kept for repetitions."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "owner_token", b"owner_token", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseSeatsRequest: _TypeAlias = CloseSeatsRequest  # noqa: Y015
+
+@_typing.final
+class CloseSeatsResponse(_message.Message):
+    """The logged closing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CloseSeatsResponse: _TypeAlias = CloseSeatsResponse  # noqa: Y015
+
+@_typing.final
+class SeatBotRequest(_message.Message):
+    """Fills a seat with a bot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
+    DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of the owner."""
+    request_id: _builtins.bytes
+    """16 random bytes, kept for repetitions."""
+    seat: _builtins.int
+    """The seat, which must be free."""
+    bot: _builtins.str
+    """Name of the bot, for example `random`; empty: the best one of the game."""
+    display_name: _builtins.str
+    """Name shown to people, at most 64 characters."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
+        seat: _builtins.int = ...,
+        bot: _builtins.str = ...,
+        display_name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "display_name", b"display_name", "match_id", b"match_id", "owner_token", b"owner_token", "request_id", b"request_id", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatBotRequest: _TypeAlias = SeatBotRequest  # noqa: Y015
+
+@_typing.final
+class SeatBotResponse(_message.Message):
+    """The logged joining of the bot."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatBotResponse: _TypeAlias = SeatBotResponse  # noqa: Y015
+
+@_typing.final
+class CreateInvitationRequest(_message.Message):
+    """Makes an invitation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    VALID_S_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of the owner."""
+    seat: _builtins.int
+    """The seat that it is good for; absent: any."""
+    valid_s: _builtins.int
+    """Seconds that it is valid; 0: as long as a token of a seat."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        seat: _builtins.int | None = ...,
+        valid_s: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "seat", b"seat"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "match_id", b"match_id", "owner_token", b"owner_token", "seat", b"seat", "valid_s", b"valid_s"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
+    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+
+Global___CreateInvitationRequest: _TypeAlias = CreateInvitationRequest  # noqa: Y015
+
+@_typing.final
+class CreateInvitationResponse(_message.Message):
+    """The invitation."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    INVITATION_FIELD_NUMBER: _builtins.int
+    EXPIRES_US_FIELD_NUMBER: _builtins.int
+    invitation: _builtins.str
+    """Lets its holder join, and nothing else. Everybody who has it can use it."""
+    expires_us: _builtins.int
+    """Until when, in microseconds since 1970-01-01 UTC."""
+    def __init__(
+        self,
+        *,
+        invitation: _builtins.str = ...,
+        expires_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expires_us", b"expires_us", "invitation", b"invitation"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateInvitationResponse: _TypeAlias = CreateInvitationResponse  # noqa: Y015
+
+@_typing.final
+class CreateRematchRequest(_message.Message):
+    """Opens a rematch."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The finished match, 16 bytes."""
+    token: _builtins.str
+    """Token of its owner, or of one of its seats."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateRematchRequest: _TypeAlias = CreateRematchRequest  # noqa: Y015
+
+@_typing.final
+class CreateRematchResponse(_message.Message):
+    """The rematch: a private table whose seats belong to those who sat at the table before, one seat on: whoever had
+    seat s of n has seat (s + n - 1) mod n, which the old token claims. Bots of the server have taken theirs.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The new match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of its owner; only for the owner of the match before."""
+    seat: _builtins.int
+    """The caller's seat in it; absent for the owner."""
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """Record 0."""
+
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        seat: _builtins.int | None = ...,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "record", b"record", "seat", b"seat"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_seat", b"_seat", "head", b"head", "match_id", b"match_id", "owner_token", b"owner_token", "record", b"record", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
+    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+
+Global___CreateRematchResponse: _TypeAlias = CreateRematchResponse  # noqa: Y015
+
+@_typing.final
+class RefreshTokenRequest(_message.Message):
+    """Makes a fresh token."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    token: _builtins.str
+    """A valid token of a seat or of the owner."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RefreshTokenRequest: _TypeAlias = RefreshTokenRequest  # noqa: Y015
+
+@_typing.final
+class RefreshTokenResponse(_message.Message):
+    """The fresh token."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    EXPIRES_US_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """Speaks for the same seat, or for the owner. Keep it secret."""
+    expires_us: _builtins.int
+    """Until when, in microseconds since 1970-01-01 UTC."""
+    def __init__(
+        self,
+        *,
+        token: _builtins.str = ...,
+        expires_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expires_us", b"expires_us", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RefreshTokenResponse: _TypeAlias = RefreshTokenResponse  # noqa: Y015
+
+@_typing.final
+class RevokeTokensRequest(_message.Message):
+    """Makes tokens worthless."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    OWN_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    INVITATIONS_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    token: _builtins.str
+    """A valid token of a seat or of the owner."""
+    seat: _builtins.int
+    """All of a seat, for ever: nobody acts for it any more. For the owner."""
+    @_builtins.property
+    def own(self) -> Global___OwnTokens:
+        """All of the caller: of its seat, or of the owner."""
+
+    @_builtins.property
+    def invitations(self) -> Global___Invitations:
+        """All invitations made so far. For the owner."""
+
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        token: _builtins.str = ...,
+        own: Global___OwnTokens | None = ...,
+        seat: _builtins.int = ...,
+        invitations: Global___Invitations | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["invitations", b"invitations", "own", b"own", "seat", b"seat", "target", b"target"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["invitations", b"invitations", "match_id", b"match_id", "own", b"own", "seat", b"seat", "target", b"target", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_target: _TypeAlias = _typing.Literal["own", "seat", "invitations"]  # noqa: Y015
+    _WhichOneofArgType_target: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_target) -> _WhichOneofReturnType_target | None: ...
+
+Global___RevokeTokensRequest: _TypeAlias = RevokeTokensRequest  # noqa: Y015
+
+@_typing.final
+class OwnTokens(_message.Message):
+    """All tokens of the caller."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OwnTokens: _TypeAlias = OwnTokens  # noqa: Y015
+
+@_typing.final
+class Invitations(_message.Message):
+    """All invitations made so far."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Invitations: _TypeAlias = Invitations  # noqa: Y015
+
+@_typing.final
+class RevokeTokensResponse(_message.Message):
+    """They are worthless."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOKEN_FIELD_NUMBER: _builtins.int
+    EXPIRES_US_FIELD_NUMBER: _builtins.int
+    token: _builtins.str
+    """A fresh token, if the caller revoked its own."""
+    expires_us: _builtins.int
+    """Until when it is valid, in microseconds since 1970-01-01 UTC."""
+    def __init__(
+        self,
+        *,
+        token: _builtins.str = ...,
+        expires_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expires_us", b"expires_us", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RevokeTokensResponse: _TypeAlias = RevokeTokensResponse  # noqa: Y015
 
 @_typing.final
 class Act(_message.Message):
@@ -555,6 +1102,194 @@ class AbortMatchResponse(_message.Message):
 Global___AbortMatchResponse: _TypeAlias = AbortMatchResponse  # noqa: Y015
 
 @_typing.final
+class PauseMatchRequest(_message.Message):
+    """Pauses a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of the owner."""
+    request_id: _builtins.bytes
+    """16 random bytes, kept for repetitions."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "owner_token", b"owner_token", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseMatchRequest: _TypeAlias = PauseMatchRequest  # noqa: Y015
+
+@_typing.final
+class PauseMatchResponse(_message.Message):
+    """The logged pause."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PauseMatchResponse: _TypeAlias = PauseMatchResponse  # noqa: Y015
+
+@_typing.final
+class ResumeMatchRequest(_message.Message):
+    """Resumes a match."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of the owner."""
+    request_id: _builtins.bytes
+    """16 random bytes, kept for repetitions."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "owner_token", b"owner_token", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeMatchRequest: _TypeAlias = ResumeMatchRequest  # noqa: Y015
+
+@_typing.final
+class ResumeMatchResponse(_message.Message):
+    """The logged resumption."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ResumeMatchResponse: _TypeAlias = ResumeMatchResponse  # noqa: Y015
+
+@_typing.final
+class ClockState(_message.Message):
+    """How the clocks of a match stand at one moment. It follows from the records and the time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIME_US_FIELD_NUMBER: _builtins.int
+    PAUSED_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    DEADLINE_US_FIELD_NUMBER: _builtins.int
+    TIMER_FIELD_NUMBER: _builtins.int
+    time_us: _builtins.int
+    """The moment, in microseconds since 1970-01-01 UTC."""
+    paused: _builtins.bool
+    """True while the match is paused."""
+    deadline_us: _builtins.int
+    """The deadline that is the first to pass, in microseconds since 1970-01-01 UTC; absent: none."""
+    timer: _record_pb2.TimerKind.ValueType
+    """What it is for."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___SeatClock]:
+        """The clocks of the seats, by number; none before the start, or if the match limits no turns."""
+
+    def __init__(
+        self,
+        *,
+        time_us: _builtins.int = ...,
+        paused: _builtins.bool = ...,
+        seats: _abc.Iterable[Global___SeatClock] | None = ...,
+        deadline_us: _builtins.int | None = ...,
+        timer: _record_pb2.TimerKind.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_deadline_us", b"_deadline_us", "deadline_us", b"deadline_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_deadline_us", b"_deadline_us", "deadline_us", b"deadline_us", "paused", b"paused", "seats", b"seats", "time_us", b"time_us", "timer", b"timer"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__deadline_us: _TypeAlias = _typing.Literal["deadline_us"]  # noqa: Y015
+    _WhichOneofArgType__deadline_us: _TypeAlias = _typing.Literal["_deadline_us", b"_deadline_us"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__deadline_us) -> _WhichOneofReturnType__deadline_us | None: ...
+
+Global___ClockState: _TypeAlias = ClockState  # noqa: Y015
+
+@_typing.final
+class SeatClock(_message.Message):
+    """The clock of one seat."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUNNING_FIELD_NUMBER: _builtins.int
+    REMAINING_US_FIELD_NUMBER: _builtins.int
+    BANK_US_FIELD_NUMBER: _builtins.int
+    running: _builtins.bool
+    """True while it runs: the seat must act, and the match is not paused."""
+    remaining_us: _builtins.int
+    """What the seat has left for its present act, or would have; 0 if it has run out."""
+    bank_us: _builtins.int
+    """What is left of the bank; 0 if there is none."""
+    def __init__(
+        self,
+        *,
+        running: _builtins.bool = ...,
+        remaining_us: _builtins.int = ...,
+        bank_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_us", b"bank_us", "remaining_us", b"remaining_us", "running", b"running"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatClock: _TypeAlias = SeatClock  # noqa: Y015
+
+@_typing.final
 class GetMatchRequest(_message.Message):
     """Asks for a match."""
 
@@ -619,6 +1354,11 @@ class MatchInfo(_message.Message):
     DECISION_FIELD_NUMBER: _builtins.int
     TO_ACT_FIELD_NUMBER: _builtins.int
     FIRST_HASH_FIELD_NUMBER: _builtins.int
+    PRIVATE_FIELD_NUMBER: _builtins.int
+    NO_SPECTATORS_FIELD_NUMBER: _builtins.int
+    REMATCH_OF_FIELD_NUMBER: _builtins.int
+    REMATCH_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     status: Global___MatchStatus.ValueType
@@ -631,6 +1371,14 @@ class MatchInfo(_message.Message):
     """Number of the current decision."""
     first_hash: _builtins.bytes
     """Hash of record 0, 32 bytes: what a signed join observes."""
+    private: _builtins.bool
+    """True if the table is in no list and is joined with an invitation."""
+    no_spectators: _builtins.bool
+    """True if only its seats may look on."""
+    rematch_of: _builtins.bytes
+    """The match that this is a rematch of, 16 bytes; empty if none."""
+    rematch: _builtins.bytes
+    """The rematch of this match, 16 bytes; empty if there is none yet."""
     @_builtins.property
     def opened(self) -> _record_pb2.MatchOpened:
         """How it was opened."""
@@ -642,6 +1390,10 @@ class MatchInfo(_message.Message):
     @_builtins.property
     def to_act(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Seats that may act, ascending."""
+
+    @_builtins.property
+    def clock(self) -> Global___ClockState:
+        """How its clocks stand; absent if it has no time limits and is not paused."""
 
     def __init__(
         self,
@@ -655,10 +1407,15 @@ class MatchInfo(_message.Message):
         decision: _builtins.int = ...,
         to_act: _abc.Iterable[_builtins.int] | None = ...,
         first_hash: _builtins.bytes = ...,
+        private: _builtins.bool = ...,
+        no_spectators: _builtins.bool = ...,
+        rematch_of: _builtins.bytes = ...,
+        rematch: _builtins.bytes = ...,
+        clock: Global___ClockState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["opened", b"opened"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "opened", b"opened"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_us", b"created_us", "decision", b"decision", "first_hash", b"first_hash", "match_id", b"match_id", "opened", b"opened", "record_count", b"record_count", "seats", b"seats", "status", b"status", "to_act", b"to_act"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "created_us", b"created_us", "decision", b"decision", "first_hash", b"first_hash", "match_id", b"match_id", "no_spectators", b"no_spectators", "opened", b"opened", "private", b"private", "record_count", b"record_count", "rematch", b"rematch", "rematch_of", b"rematch_of", "seats", b"seats", "status", b"status", "to_act", b"to_act"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -674,6 +1431,9 @@ class SeatInfo(_message.Message):
     PUBLIC_KEY_FIELD_NUMBER: _builtins.int
     CONTRIBUTES_FIELD_NUMBER: _builtins.int
     DISPLAY_NAME_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
+    BOT_FIELD_NUMBER: _builtins.int
     joined: _builtins.bool
     """True once the seat is taken."""
     public_key: _builtins.bytes
@@ -682,6 +1442,12 @@ class SeatInfo(_message.Message):
     """True if the seat contributes to the randomness."""
     display_name: _builtins.str
     """Name shown to people."""
+    ready: _builtins.bool
+    """True if the seat is ready, where the table asks for it."""
+    hosted: _builtins.bool
+    """True if the server plays the seat."""
+    bot: _builtins.str
+    """Name of the bot that plays it."""
     def __init__(
         self,
         *,
@@ -689,10 +1455,13 @@ class SeatInfo(_message.Message):
         public_key: _builtins.bytes = ...,
         contributes: _builtins.bool = ...,
         display_name: _builtins.str = ...,
+        ready: _builtins.bool = ...,
+        hosted: _builtins.bool = ...,
+        bot: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "display_name", b"display_name", "joined", b"joined", "public_key", b"public_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bot", b"bot", "contributes", b"contributes", "display_name", b"display_name", "hosted", b"hosted", "joined", b"joined", "public_key", b"public_key", "ready", b"ready"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -708,6 +1477,8 @@ class ListMatchesRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     STATUS_FIELD_NUMBER: _builtins.int
     GAME_FIELD_NUMBER: _builtins.int
+    FREE_SEATS_FIELD_NUMBER: _builtins.int
+    MINE_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """At most this many, 1 to 100; 0: 50."""
     page_token: _builtins.str
@@ -716,6 +1487,10 @@ class ListMatchesRequest(_message.Message):
     """Only matches of this status; unspecified: all."""
     game: _builtins.str
     """Only matches of this game; empty: all."""
+    free_seats: _builtins.bool
+    """Only matches with a free seat that can still be taken."""
+    mine: _builtins.bool
+    """Only matches that were opened with the API key of this call, private ones too. Else only public ones."""
     def __init__(
         self,
         *,
@@ -723,10 +1498,12 @@ class ListMatchesRequest(_message.Message):
         page_token: _builtins.str = ...,
         status: Global___MatchStatus.ValueType = ...,
         game: _builtins.str = ...,
+        free_seats: _builtins.bool = ...,
+        mine: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "page_size", b"page_size", "page_token", b"page_token", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["free_seats", b"free_seats", "game", b"game", "mine", b"mine", "page_size", b"page_size", "page_token", b"page_token", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -772,6 +1549,8 @@ class MatchSummary(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     JOINED_FIELD_NUMBER: _builtins.int
     CREATED_US_FIELD_NUMBER: _builtins.int
+    PRIVATE_FIELD_NUMBER: _builtins.int
+    NO_SPECTATORS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     game: _builtins.str
@@ -784,6 +1563,10 @@ class MatchSummary(_message.Message):
     """Number of taken seats."""
     created_us: _builtins.int
     """Time of record 0 in microseconds since 1970-01-01 UTC."""
+    private: _builtins.bool
+    """True if the table is in no list but that of its owner."""
+    no_spectators: _builtins.bool
+    """True if only its seats may look on."""
     def __init__(
         self,
         *,
@@ -793,10 +1576,12 @@ class MatchSummary(_message.Message):
         seats: _builtins.int = ...,
         joined: _builtins.int = ...,
         created_us: _builtins.int = ...,
+        private: _builtins.bool = ...,
+        no_spectators: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_us", b"created_us", "game", b"game", "joined", b"joined", "match_id", b"match_id", "seats", b"seats", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_us", b"created_us", "game", b"game", "joined", b"joined", "match_id", b"match_id", "no_spectators", b"no_spectators", "private", b"private", "seats", b"seats", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -836,21 +1621,27 @@ class GetViewResponse(_message.Message):
 
     VIEW_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
     head: _builtins.str
     """Signed head of the record that it shows."""
     @_builtins.property
     def view(self) -> _game_pb2.View:
         """What is seen; absent before the start."""
 
+    @_builtins.property
+    def clock(self) -> Global___ClockState:
+        """How the clocks stand; absent if the match has no time limits and is not paused."""
+
     def __init__(
         self,
         *,
         view: _game_pb2.View | None = ...,
         head: _builtins.str = ...,
+        clock: Global___ClockState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "head", b"head", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1069,6 +1860,7 @@ class WatchSnapshot(_message.Message):
     VIEW_FIELD_NUMBER: _builtins.int
     SEQ_FIELD_NUMBER: _builtins.int
     HEAD_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
     seq: _builtins.int
     """Number of the record that the view shows."""
     head: _builtins.str
@@ -1077,16 +1869,21 @@ class WatchSnapshot(_message.Message):
     def view(self) -> _game_pb2.View:
         """What the watcher sees; absent before the start."""
 
+    @_builtins.property
+    def clock(self) -> Global___ClockState:
+        """How the clocks stand; absent if the match has no time limits and is not paused."""
+
     def __init__(
         self,
         *,
         view: _game_pb2.View | None = ...,
         seq: _builtins.int = ...,
         head: _builtins.str = ...,
+        clock: Global___ClockState | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["view", b"view"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "view", b"view"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "seq", b"seq", "view", b"view"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "head", b"head", "seq", b"seq", "view", b"view"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1133,16 +1930,20 @@ class CaughtUp(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     HEAD_FIELD_NUMBER: _builtins.int
+    TIME_US_FIELD_NUMBER: _builtins.int
     head: _builtins.str
     """Signed head of the last one."""
+    time_us: _builtins.int
+    """The server's time in microseconds since 1970-01-01 UTC."""
     def __init__(
         self,
         *,
         head: _builtins.str = ...,
+        time_us: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "time_us", b"time_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1239,3 +2040,356 @@ class ExportLedgerResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExportLedgerResponse: _TypeAlias = ExportLedgerResponse  # noqa: Y015
+
+@_typing.final
+class SubmitCommandsRequest(_message.Message):
+    """Plays several commands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COMMANDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def commands(self) -> _containers.RepeatedCompositeFieldContainer[Global___SubmitCommandRequest]:
+        """The commands, 1 to 100. Those of one match are played in this order."""
+
+    def __init__(
+        self,
+        *,
+        commands: _abc.Iterable[Global___SubmitCommandRequest] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commands", b"commands"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SubmitCommandsRequest: _TypeAlias = SubmitCommandsRequest  # noqa: Y015
+
+@_typing.final
+class SubmitCommandsResponse(_message.Message):
+    """What came of several commands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RESULTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def results(self) -> _containers.RepeatedCompositeFieldContainer[Global___SubmitCommandResult]:
+        """A result for each command, in the order of the request."""
+
+    def __init__(
+        self,
+        *,
+        results: _abc.Iterable[Global___SubmitCommandResult] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["results", b"results"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SubmitCommandsResponse: _TypeAlias = SubmitCommandsResponse  # noqa: Y015
+
+@_typing.final
+class SubmitCommandResult(_message.Message):
+    """What came of one of several commands."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPLY_FIELD_NUMBER: _builtins.int
+    FAILURE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def reply(self) -> Global___SubmitCommandResponse:
+        """It was logged."""
+
+    @_builtins.property
+    def failure(self) -> _error_pb2.Failure:
+        """It was refused."""
+
+    def __init__(
+        self,
+        *,
+        reply: Global___SubmitCommandResponse | None = ...,
+        failure: _error_pb2.Failure | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "reply", b"reply", "result", b"result"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "reply", b"reply", "result", b"result"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["reply", "failure"]  # noqa: Y015
+    _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
+
+Global___SubmitCommandResult: _TypeAlias = SubmitCommandResult  # noqa: Y015
+
+@_typing.final
+class PlayRequest(_message.Message):
+    """What a client wants of a play stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ORDERS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def orders(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayOrder]:
+        """The orders. Those of one match are taken in this order; those of different matches do not wait for each other."""
+
+    def __init__(
+        self,
+        *,
+        orders: _abc.Iterable[Global___PlayOrder] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["orders", b"orders"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayRequest: _TypeAlias = PlayRequest  # noqa: Y015
+
+@_typing.final
+class PlayOrder(_message.Message):
+    """One order."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TAG_FIELD_NUMBER: _builtins.int
+    COMMAND_FIELD_NUMBER: _builtins.int
+    FOLLOW_FIELD_NUMBER: _builtins.int
+    UNFOLLOW_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    WITH_HEAD_FIELD_NUMBER: _builtins.int
+    WITH_RECORD_FIELD_NUMBER: _builtins.int
+    tag: _builtins.int
+    """Comes back with everything that answers the order. Any number; use each once, to tell answers apart."""
+    with_head: _builtins.bool
+    """Send the signed head with `played`. It comes unasked when the match is over, and at most once a second in a match."""
+    with_record: _builtins.bool
+    """Send the record with `played` even if it comes as the stream follows the match for the same seat."""
+    @_builtins.property
+    def command(self) -> Global___SubmitCommandRequest:
+        """Play a command. Answered by `played` or `failure`."""
+
+    @_builtins.property
+    def follow(self) -> Global___WatchMatchRequest:
+        """Follow a match. Answered by the items of WatchMatch, but for heartbeats, until `ended` or `failure`. Following a
+        match again for the same seat, or as a spectator again, replaces the earlier order.
+        """
+
+    @_builtins.property
+    def unfollow(self) -> Global___UnfollowOrder:
+        """Follow a match no longer. Answered by `unfollowed`."""
+
+    @_builtins.property
+    def head(self) -> Global___HeadOrder:
+        """Sign the head of the last record. Answered by `head` or `failure`."""
+
+    def __init__(
+        self,
+        *,
+        tag: _builtins.int = ...,
+        command: Global___SubmitCommandRequest | None = ...,
+        follow: Global___WatchMatchRequest | None = ...,
+        unfollow: Global___UnfollowOrder | None = ...,
+        head: Global___HeadOrder | None = ...,
+        with_head: _builtins.bool = ...,
+        with_record: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "follow", b"follow", "head", b"head", "order", b"order", "unfollow", b"unfollow"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "follow", b"follow", "head", b"head", "order", b"order", "tag", b"tag", "unfollow", b"unfollow", "with_head", b"with_head", "with_record", b"with_record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_order: _TypeAlias = _typing.Literal["command", "follow", "unfollow", "head"]  # noqa: Y015
+    _WhichOneofArgType_order: _TypeAlias = _typing.Literal["order", b"order"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_order) -> _WhichOneofReturnType_order | None: ...
+
+Global___PlayOrder: _TypeAlias = PlayOrder  # noqa: Y015
+
+@_typing.final
+class UnfollowOrder(_message.Message):
+    """Follows a match no longer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    TOKEN_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    token: _builtins.str
+    """Token with which it was followed; empty: as a spectator."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id", "token", b"token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnfollowOrder: _TypeAlias = UnfollowOrder  # noqa: Y015
+
+@_typing.final
+class HeadOrder(_message.Message):
+    """Asks for the signed head of the last record."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["match_id", b"match_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HeadOrder: _TypeAlias = HeadOrder  # noqa: Y015
+
+@_typing.final
+class PlayResponse(_message.Message):
+    """What a play stream has for its client."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITEMS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def items(self) -> _containers.RepeatedCompositeFieldContainer[Global___PlayItem]:
+        """The items."""
+
+    def __init__(
+        self,
+        *,
+        items: _abc.Iterable[Global___PlayItem] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["items", b"items"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayResponse: _TypeAlias = PlayResponse  # noqa: Y015
+
+@_typing.final
+class PlayItem(_message.Message):
+    """One item of a play stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TAG_FIELD_NUMBER: _builtins.int
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    PLAYED_FIELD_NUMBER: _builtins.int
+    FOLLOWED_FIELD_NUMBER: _builtins.int
+    UNFOLLOWED_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    HEARTBEAT_FIELD_NUMBER: _builtins.int
+    FAILURE_FIELD_NUMBER: _builtins.int
+    tag: _builtins.int
+    """Tag of the order that it answers."""
+    match_id: _builtins.bytes
+    """The match, 16 bytes; empty for a heartbeat, and for a failure of the whole stream."""
+    head: _builtins.str
+    """Signed head of the last record."""
+    @_builtins.property
+    def played(self) -> Global___PlayedCommand:
+        """The command was logged."""
+
+    @_builtins.property
+    def followed(self) -> Global___WatchMatchResponse:
+        """The next item of a followed match."""
+
+    @_builtins.property
+    def unfollowed(self) -> Global___Unfollowed:
+        """The match is followed no longer: nothing more comes for the order that followed it."""
+
+    @_builtins.property
+    def heartbeat(self) -> Global___Heartbeat:
+        """Nothing was sent for a while."""
+
+    @_builtins.property
+    def failure(self) -> _error_pb2.Failure:
+        """The order was refused, or with neither tag nor match: the stream ends."""
+
+    def __init__(
+        self,
+        *,
+        tag: _builtins.int = ...,
+        match_id: _builtins.bytes = ...,
+        played: Global___PlayedCommand | None = ...,
+        followed: Global___WatchMatchResponse | None = ...,
+        unfollowed: Global___Unfollowed | None = ...,
+        head: _builtins.str = ...,
+        heartbeat: Global___Heartbeat | None = ...,
+        failure: _error_pb2.Failure | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "followed", b"followed", "head", b"head", "heartbeat", b"heartbeat", "item", b"item", "played", b"played", "unfollowed", b"unfollowed"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failure", b"failure", "followed", b"followed", "head", b"head", "heartbeat", b"heartbeat", "item", b"item", "match_id", b"match_id", "played", b"played", "tag", b"tag", "unfollowed", b"unfollowed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_item: _TypeAlias = _typing.Literal["played", "followed", "unfollowed", "head", "heartbeat", "failure"]  # noqa: Y015
+    _WhichOneofArgType_item: _TypeAlias = _typing.Literal["item", b"item"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_item) -> _WhichOneofReturnType_item | None: ...
+
+Global___PlayItem: _TypeAlias = PlayItem  # noqa: Y015
+
+@_typing.final
+class PlayedCommand(_message.Message):
+    """A logged command."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEQ_FIELD_NUMBER: _builtins.int
+    RECORD_FIELD_NUMBER: _builtins.int
+    LATE_OPENINGS_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    seq: _builtins.int
+    """Number of the record."""
+    head: _builtins.str
+    """Signed head after it, if wanted or due."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record, with the openings of the seat; absent, unless wanted, if it comes or came as the stream follows the
+        match for the same seat.
+        """
+
+    @_builtins.property
+    def late_openings(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.LateOpenings]:
+        """Openings of earlier records that became public with it; absent with the record."""
+
+    def __init__(
+        self,
+        *,
+        seq: _builtins.int = ...,
+        record: _record_pb2.Record | None = ...,
+        late_openings: _abc.Iterable[_record_pb2.LateOpenings] | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "late_openings", b"late_openings", "record", b"record", "seq", b"seq"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayedCommand: _TypeAlias = PlayedCommand  # noqa: Y015
+
+@_typing.final
+class Unfollowed(_message.Message):
+    """The match is followed no longer."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Unfollowed: _TypeAlias = Unfollowed  # noqa: Y015

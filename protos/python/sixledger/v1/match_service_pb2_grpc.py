@@ -45,6 +45,46 @@ class MatchServiceStub(object):
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.JoinMatchRequest.SerializeToString,
                 response_deserializer=sixledger_dot_v1_dot_match__service__pb2.JoinMatchResponse.FromString,
                 _registered_method=True)
+        self.LeaveMatch = channel.unary_unary(
+                '/sixledger.v1.MatchService/LeaveMatch',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.LeaveMatchRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.LeaveMatchResponse.FromString,
+                _registered_method=True)
+        self.DeclareReady = channel.unary_unary(
+                '/sixledger.v1.MatchService/DeclareReady',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.DeclareReadyRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.DeclareReadyResponse.FromString,
+                _registered_method=True)
+        self.CloseSeats = channel.unary_unary(
+                '/sixledger.v1.MatchService/CloseSeats',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.CloseSeatsRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.CloseSeatsResponse.FromString,
+                _registered_method=True)
+        self.SeatBot = channel.unary_unary(
+                '/sixledger.v1.MatchService/SeatBot',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.SeatBotRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.SeatBotResponse.FromString,
+                _registered_method=True)
+        self.CreateInvitation = channel.unary_unary(
+                '/sixledger.v1.MatchService/CreateInvitation',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.CreateInvitationRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.CreateInvitationResponse.FromString,
+                _registered_method=True)
+        self.CreateRematch = channel.unary_unary(
+                '/sixledger.v1.MatchService/CreateRematch',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.CreateRematchRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.CreateRematchResponse.FromString,
+                _registered_method=True)
+        self.RefreshToken = channel.unary_unary(
+                '/sixledger.v1.MatchService/RefreshToken',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.RefreshTokenRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.RefreshTokenResponse.FromString,
+                _registered_method=True)
+        self.RevokeTokens = channel.unary_unary(
+                '/sixledger.v1.MatchService/RevokeTokens',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.RevokeTokensRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.RevokeTokensResponse.FromString,
+                _registered_method=True)
         self.CommitContribution = channel.unary_unary(
                 '/sixledger.v1.MatchService/CommitContribution',
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.CommitContributionRequest.SerializeToString,
@@ -60,6 +100,16 @@ class MatchServiceStub(object):
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandRequest.SerializeToString,
                 response_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandResponse.FromString,
                 _registered_method=True)
+        self.SubmitCommands = channel.unary_unary(
+                '/sixledger.v1.MatchService/SubmitCommands',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandsRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandsResponse.FromString,
+                _registered_method=True)
+        self.Play = channel.stream_stream(
+                '/sixledger.v1.MatchService/Play',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.PlayRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.PlayResponse.FromString,
+                _registered_method=True)
         self.ResignMatch = channel.unary_unary(
                 '/sixledger.v1.MatchService/ResignMatch',
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.ResignMatchRequest.SerializeToString,
@@ -69,6 +119,16 @@ class MatchServiceStub(object):
                 '/sixledger.v1.MatchService/AbortMatch',
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.AbortMatchRequest.SerializeToString,
                 response_deserializer=sixledger_dot_v1_dot_match__service__pb2.AbortMatchResponse.FromString,
+                _registered_method=True)
+        self.PauseMatch = channel.unary_unary(
+                '/sixledger.v1.MatchService/PauseMatch',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.PauseMatchRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.PauseMatchResponse.FromString,
+                _registered_method=True)
+        self.ResumeMatch = channel.unary_unary(
+                '/sixledger.v1.MatchService/ResumeMatch',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.ResumeMatchRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.ResumeMatchResponse.FromString,
                 _registered_method=True)
         self.GetMatch = channel.unary_unary(
                 '/sixledger.v1.MatchService/GetMatch',
@@ -119,7 +179,63 @@ class MatchServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def JoinMatch(self, request, context):
-        """Takes a seat. When the last seat is taken the seats are closed.
+        """Takes a seat. When the table is complete the seats are closed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def LeaveMatch(self, request, context):
+        """Gives a seat up before the seats are closed. It is free again, and its token is worth nothing any more.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeclareReady(self, request, context):
+        """Says that a seat is ready, at a table that asks for it. When the table is complete the seats are closed.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CloseSeats(self, request, context):
+        """Closes the seats with those that are taken, so that fewer play. For the owner of the table.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SeatBot(self, request, context):
+        """Fills a seat with a bot that the server plays. For the owner of the table.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateInvitation(self, request, context):
+        """Makes an invitation to a private table. For the owner of the table.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CreateRematch(self, request, context):
+        """Opens a match after a finished one, with the same rules and rotated seats, or finds it: there is one at most.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RefreshToken(self, request, context):
+        """Makes a fresh token from a valid one of a seat or an owner. The old one stays valid until its own end.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RevokeTokens(self, request, context):
+        """Makes tokens worthless before they expire.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -146,6 +262,24 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SubmitCommands(self, request, context):
+        """Plays several commands at once, of any matches. Each has its own result; none waits for another match.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Play(self, request_iterator, context):
+        """Plays and follows any number of matches over one stream. An error of one item ends nothing but that item.
+
+        A half-closed stream finishes what is in flight, sends the records that exist of the followed matches, and ends.
+        A server that stops does the same, after a failure UNAVAILABLE without tag and match.
+        A server takes a bounded number of orders at a time, and reads on when the client has taken their answers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ResignMatch(self, request, context):
         """Resigns: the match ends.
         """
@@ -155,6 +289,20 @@ class MatchServiceServicer(object):
 
     def AbortMatch(self, request, context):
         """Aborts the match, without a winner. For the owner of the table.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def PauseMatch(self, request, context):
+        """Pauses a running match: no time runs, and no command is accepted. For the owner of the table.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ResumeMatch(self, request, context):
+        """Resumes a paused match. For the owner of the table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -222,6 +370,46 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     request_deserializer=sixledger_dot_v1_dot_match__service__pb2.JoinMatchRequest.FromString,
                     response_serializer=sixledger_dot_v1_dot_match__service__pb2.JoinMatchResponse.SerializeToString,
             ),
+            'LeaveMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.LeaveMatch,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.LeaveMatchRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.LeaveMatchResponse.SerializeToString,
+            ),
+            'DeclareReady': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeclareReady,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.DeclareReadyRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.DeclareReadyResponse.SerializeToString,
+            ),
+            'CloseSeats': grpc.unary_unary_rpc_method_handler(
+                    servicer.CloseSeats,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.CloseSeatsRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.CloseSeatsResponse.SerializeToString,
+            ),
+            'SeatBot': grpc.unary_unary_rpc_method_handler(
+                    servicer.SeatBot,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.SeatBotRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.SeatBotResponse.SerializeToString,
+            ),
+            'CreateInvitation': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateInvitation,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.CreateInvitationRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.CreateInvitationResponse.SerializeToString,
+            ),
+            'CreateRematch': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateRematch,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.CreateRematchRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.CreateRematchResponse.SerializeToString,
+            ),
+            'RefreshToken': grpc.unary_unary_rpc_method_handler(
+                    servicer.RefreshToken,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.RefreshTokenRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.RefreshTokenResponse.SerializeToString,
+            ),
+            'RevokeTokens': grpc.unary_unary_rpc_method_handler(
+                    servicer.RevokeTokens,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.RevokeTokensRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.RevokeTokensResponse.SerializeToString,
+            ),
             'CommitContribution': grpc.unary_unary_rpc_method_handler(
                     servicer.CommitContribution,
                     request_deserializer=sixledger_dot_v1_dot_match__service__pb2.CommitContributionRequest.FromString,
@@ -237,6 +425,16 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     request_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandRequest.FromString,
                     response_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandResponse.SerializeToString,
             ),
+            'SubmitCommands': grpc.unary_unary_rpc_method_handler(
+                    servicer.SubmitCommands,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandsRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandsResponse.SerializeToString,
+            ),
+            'Play': grpc.stream_stream_rpc_method_handler(
+                    servicer.Play,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.PlayRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.PlayResponse.SerializeToString,
+            ),
             'ResignMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.ResignMatch,
                     request_deserializer=sixledger_dot_v1_dot_match__service__pb2.ResignMatchRequest.FromString,
@@ -246,6 +444,16 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.AbortMatch,
                     request_deserializer=sixledger_dot_v1_dot_match__service__pb2.AbortMatchRequest.FromString,
                     response_serializer=sixledger_dot_v1_dot_match__service__pb2.AbortMatchResponse.SerializeToString,
+            ),
+            'PauseMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.PauseMatch,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.PauseMatchRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.PauseMatchResponse.SerializeToString,
+            ),
+            'ResumeMatch': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResumeMatch,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.ResumeMatchRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.ResumeMatchResponse.SerializeToString,
             ),
             'GetMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.GetMatch,
@@ -349,6 +557,222 @@ class MatchService(object):
             _registered_method=True)
 
     @staticmethod
+    def LeaveMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/LeaveMatch',
+            sixledger_dot_v1_dot_match__service__pb2.LeaveMatchRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.LeaveMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeclareReady(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/DeclareReady',
+            sixledger_dot_v1_dot_match__service__pb2.DeclareReadyRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.DeclareReadyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CloseSeats(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/CloseSeats',
+            sixledger_dot_v1_dot_match__service__pb2.CloseSeatsRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.CloseSeatsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SeatBot(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/SeatBot',
+            sixledger_dot_v1_dot_match__service__pb2.SeatBotRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.SeatBotResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateInvitation(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/CreateInvitation',
+            sixledger_dot_v1_dot_match__service__pb2.CreateInvitationRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.CreateInvitationResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateRematch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/CreateRematch',
+            sixledger_dot_v1_dot_match__service__pb2.CreateRematchRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.CreateRematchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RefreshToken(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/RefreshToken',
+            sixledger_dot_v1_dot_match__service__pb2.RefreshTokenRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.RefreshTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RevokeTokens(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/RevokeTokens',
+            sixledger_dot_v1_dot_match__service__pb2.RevokeTokensRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.RevokeTokensResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def CommitContribution(request,
             target,
             options=(),
@@ -430,6 +854,60 @@ class MatchService(object):
             _registered_method=True)
 
     @staticmethod
+    def SubmitCommands(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/SubmitCommands',
+            sixledger_dot_v1_dot_match__service__pb2.SubmitCommandsRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.SubmitCommandsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Play(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_stream(
+            request_iterator,
+            target,
+            '/sixledger.v1.MatchService/Play',
+            sixledger_dot_v1_dot_match__service__pb2.PlayRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.PlayResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
     def ResignMatch(request,
             target,
             options=(),
@@ -473,6 +951,60 @@ class MatchService(object):
             '/sixledger.v1.MatchService/AbortMatch',
             sixledger_dot_v1_dot_match__service__pb2.AbortMatchRequest.SerializeToString,
             sixledger_dot_v1_dot_match__service__pb2.AbortMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PauseMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/PauseMatch',
+            sixledger_dot_v1_dot_match__service__pb2.PauseMatchRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.PauseMatchResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResumeMatch(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/ResumeMatch',
+            sixledger_dot_v1_dot_match__service__pb2.ResumeMatchRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.ResumeMatchResponse.FromString,
             options,
             channel_credentials,
             insecure,

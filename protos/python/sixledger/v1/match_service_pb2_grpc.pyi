@@ -36,17 +36,46 @@ class MatchServiceStub:
     CreateMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.CreateMatchResponse]
     """Opens a match."""
     JoinMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.JoinMatchRequest, _match_service_pb2.JoinMatchResponse]
-    """Takes a seat. When the last seat is taken the seats are closed."""
+    """Takes a seat. When the table is complete the seats are closed."""
+    LeaveMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.LeaveMatchRequest, _match_service_pb2.LeaveMatchResponse]
+    """Gives a seat up before the seats are closed. It is free again, and its token is worth nothing any more."""
+    DeclareReady: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.DeclareReadyRequest, _match_service_pb2.DeclareReadyResponse]
+    """Says that a seat is ready, at a table that asks for it. When the table is complete the seats are closed."""
+    CloseSeats: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CloseSeatsRequest, _match_service_pb2.CloseSeatsResponse]
+    """Closes the seats with those that are taken, so that fewer play. For the owner of the table."""
+    SeatBot: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.SeatBotRequest, _match_service_pb2.SeatBotResponse]
+    """Fills a seat with a bot that the server plays. For the owner of the table."""
+    CreateInvitation: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreateInvitationRequest, _match_service_pb2.CreateInvitationResponse]
+    """Makes an invitation to a private table. For the owner of the table."""
+    CreateRematch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CreateRematchRequest, _match_service_pb2.CreateRematchResponse]
+    """Opens a match after a finished one, with the same rules and rotated seats, or finds it: there is one at most."""
+    RefreshToken: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.RefreshTokenRequest, _match_service_pb2.RefreshTokenResponse]
+    """Makes a fresh token from a valid one of a seat or an owner. The old one stays valid until its own end."""
+    RevokeTokens: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.RevokeTokensRequest, _match_service_pb2.RevokeTokensResponse]
+    """Makes tokens worthless before they expire."""
     CommitContribution: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.CommitContributionRequest, _match_service_pb2.CommitContributionResponse]
     """Commits to a contribution to the randomness."""
     RevealContribution: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.RevealContributionRequest, _match_service_pb2.RevealContributionResponse]
     """Gives the contribution. The last one starts the game."""
     SubmitCommand: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.SubmitCommandRequest, _match_service_pb2.SubmitCommandResponse]
     """Plays a command."""
+    SubmitCommands: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.SubmitCommandsRequest, _match_service_pb2.SubmitCommandsResponse]
+    """Plays several commands at once, of any matches. Each has its own result; none waits for another match."""
+    Play: _grpc.StreamStreamMultiCallable[_match_service_pb2.PlayRequest, _match_service_pb2.PlayResponse]
+    """Plays and follows any number of matches over one stream. An error of one item ends nothing but that item.
+
+    A half-closed stream finishes what is in flight, sends the records that exist of the followed matches, and ends.
+    A server that stops does the same, after a failure UNAVAILABLE without tag and match.
+    A server takes a bounded number of orders at a time, and reads on when the client has taken their answers.
+    """
     ResignMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ResignMatchRequest, _match_service_pb2.ResignMatchResponse]
     """Resigns: the match ends."""
     AbortMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]
     """Aborts the match, without a winner. For the owner of the table."""
+    PauseMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.PauseMatchRequest, _match_service_pb2.PauseMatchResponse]
+    """Pauses a running match: no time runs, and no command is accepted. For the owner of the table."""
+    ResumeMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ResumeMatchRequest, _match_service_pb2.ResumeMatchResponse]
+    """Resumes a paused match. For the owner of the table."""
     GetMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]
     """Tells what stands in public about a match."""
     ListMatches: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]
@@ -70,17 +99,46 @@ class MatchServiceAsyncStub(MatchServiceStub):
     CreateMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreateMatchRequest, _match_service_pb2.CreateMatchResponse]  # type: ignore[assignment]
     """Opens a match."""
     JoinMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.JoinMatchRequest, _match_service_pb2.JoinMatchResponse]  # type: ignore[assignment]
-    """Takes a seat. When the last seat is taken the seats are closed."""
+    """Takes a seat. When the table is complete the seats are closed."""
+    LeaveMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.LeaveMatchRequest, _match_service_pb2.LeaveMatchResponse]  # type: ignore[assignment]
+    """Gives a seat up before the seats are closed. It is free again, and its token is worth nothing any more."""
+    DeclareReady: _aio.UnaryUnaryMultiCallable[_match_service_pb2.DeclareReadyRequest, _match_service_pb2.DeclareReadyResponse]  # type: ignore[assignment]
+    """Says that a seat is ready, at a table that asks for it. When the table is complete the seats are closed."""
+    CloseSeats: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CloseSeatsRequest, _match_service_pb2.CloseSeatsResponse]  # type: ignore[assignment]
+    """Closes the seats with those that are taken, so that fewer play. For the owner of the table."""
+    SeatBot: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SeatBotRequest, _match_service_pb2.SeatBotResponse]  # type: ignore[assignment]
+    """Fills a seat with a bot that the server plays. For the owner of the table."""
+    CreateInvitation: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreateInvitationRequest, _match_service_pb2.CreateInvitationResponse]  # type: ignore[assignment]
+    """Makes an invitation to a private table. For the owner of the table."""
+    CreateRematch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CreateRematchRequest, _match_service_pb2.CreateRematchResponse]  # type: ignore[assignment]
+    """Opens a match after a finished one, with the same rules and rotated seats, or finds it: there is one at most."""
+    RefreshToken: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RefreshTokenRequest, _match_service_pb2.RefreshTokenResponse]  # type: ignore[assignment]
+    """Makes a fresh token from a valid one of a seat or an owner. The old one stays valid until its own end."""
+    RevokeTokens: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RevokeTokensRequest, _match_service_pb2.RevokeTokensResponse]  # type: ignore[assignment]
+    """Makes tokens worthless before they expire."""
     CommitContribution: _aio.UnaryUnaryMultiCallable[_match_service_pb2.CommitContributionRequest, _match_service_pb2.CommitContributionResponse]  # type: ignore[assignment]
     """Commits to a contribution to the randomness."""
     RevealContribution: _aio.UnaryUnaryMultiCallable[_match_service_pb2.RevealContributionRequest, _match_service_pb2.RevealContributionResponse]  # type: ignore[assignment]
     """Gives the contribution. The last one starts the game."""
     SubmitCommand: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SubmitCommandRequest, _match_service_pb2.SubmitCommandResponse]  # type: ignore[assignment]
     """Plays a command."""
+    SubmitCommands: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SubmitCommandsRequest, _match_service_pb2.SubmitCommandsResponse]  # type: ignore[assignment]
+    """Plays several commands at once, of any matches. Each has its own result; none waits for another match."""
+    Play: _aio.StreamStreamMultiCallable[_match_service_pb2.PlayRequest, _match_service_pb2.PlayResponse]  # type: ignore[assignment]
+    """Plays and follows any number of matches over one stream. An error of one item ends nothing but that item.
+
+    A half-closed stream finishes what is in flight, sends the records that exist of the followed matches, and ends.
+    A server that stops does the same, after a failure UNAVAILABLE without tag and match.
+    A server takes a bounded number of orders at a time, and reads on when the client has taken their answers.
+    """
     ResignMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ResignMatchRequest, _match_service_pb2.ResignMatchResponse]  # type: ignore[assignment]
     """Resigns: the match ends."""
     AbortMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]  # type: ignore[assignment]
     """Aborts the match, without a winner. For the owner of the table."""
+    PauseMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.PauseMatchRequest, _match_service_pb2.PauseMatchResponse]  # type: ignore[assignment]
+    """Pauses a running match: no time runs, and no command is accepted. For the owner of the table."""
+    ResumeMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ResumeMatchRequest, _match_service_pb2.ResumeMatchResponse]  # type: ignore[assignment]
+    """Resumes a paused match. For the owner of the table."""
     GetMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.GetMatchRequest, _match_service_pb2.GetMatchResponse]  # type: ignore[assignment]
     """Tells what stands in public about a match."""
     ListMatches: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ListMatchesRequest, _match_service_pb2.ListMatchesResponse]  # type: ignore[assignment]
@@ -113,7 +171,71 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _match_service_pb2.JoinMatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.JoinMatchResponse, _abc.Awaitable[_match_service_pb2.JoinMatchResponse]]:
-        """Takes a seat. When the last seat is taken the seats are closed."""
+        """Takes a seat. When the table is complete the seats are closed."""
+
+    @_abc_1.abstractmethod
+    def LeaveMatch(
+        self,
+        request: _match_service_pb2.LeaveMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.LeaveMatchResponse, _abc.Awaitable[_match_service_pb2.LeaveMatchResponse]]:
+        """Gives a seat up before the seats are closed. It is free again, and its token is worth nothing any more."""
+
+    @_abc_1.abstractmethod
+    def DeclareReady(
+        self,
+        request: _match_service_pb2.DeclareReadyRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.DeclareReadyResponse, _abc.Awaitable[_match_service_pb2.DeclareReadyResponse]]:
+        """Says that a seat is ready, at a table that asks for it. When the table is complete the seats are closed."""
+
+    @_abc_1.abstractmethod
+    def CloseSeats(
+        self,
+        request: _match_service_pb2.CloseSeatsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.CloseSeatsResponse, _abc.Awaitable[_match_service_pb2.CloseSeatsResponse]]:
+        """Closes the seats with those that are taken, so that fewer play. For the owner of the table."""
+
+    @_abc_1.abstractmethod
+    def SeatBot(
+        self,
+        request: _match_service_pb2.SeatBotRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.SeatBotResponse, _abc.Awaitable[_match_service_pb2.SeatBotResponse]]:
+        """Fills a seat with a bot that the server plays. For the owner of the table."""
+
+    @_abc_1.abstractmethod
+    def CreateInvitation(
+        self,
+        request: _match_service_pb2.CreateInvitationRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.CreateInvitationResponse, _abc.Awaitable[_match_service_pb2.CreateInvitationResponse]]:
+        """Makes an invitation to a private table. For the owner of the table."""
+
+    @_abc_1.abstractmethod
+    def CreateRematch(
+        self,
+        request: _match_service_pb2.CreateRematchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.CreateRematchResponse, _abc.Awaitable[_match_service_pb2.CreateRematchResponse]]:
+        """Opens a match after a finished one, with the same rules and rotated seats, or finds it: there is one at most."""
+
+    @_abc_1.abstractmethod
+    def RefreshToken(
+        self,
+        request: _match_service_pb2.RefreshTokenRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.RefreshTokenResponse, _abc.Awaitable[_match_service_pb2.RefreshTokenResponse]]:
+        """Makes a fresh token from a valid one of a seat or an owner. The old one stays valid until its own end."""
+
+    @_abc_1.abstractmethod
+    def RevokeTokens(
+        self,
+        request: _match_service_pb2.RevokeTokensRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.RevokeTokensResponse, _abc.Awaitable[_match_service_pb2.RevokeTokensResponse]]:
+        """Makes tokens worthless before they expire."""
 
     @_abc_1.abstractmethod
     def CommitContribution(
@@ -140,6 +262,27 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         """Plays a command."""
 
     @_abc_1.abstractmethod
+    def SubmitCommands(
+        self,
+        request: _match_service_pb2.SubmitCommandsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.SubmitCommandsResponse, _abc.Awaitable[_match_service_pb2.SubmitCommandsResponse]]:
+        """Plays several commands at once, of any matches. Each has its own result; none waits for another match."""
+
+    @_abc_1.abstractmethod
+    def Play(
+        self,
+        request_iterator: _MaybeAsyncIterator[_match_service_pb2.PlayRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_match_service_pb2.PlayResponse], _abc.AsyncIterator[_match_service_pb2.PlayResponse]]:
+        """Plays and follows any number of matches over one stream. An error of one item ends nothing but that item.
+
+        A half-closed stream finishes what is in flight, sends the records that exist of the followed matches, and ends.
+        A server that stops does the same, after a failure UNAVAILABLE without tag and match.
+        A server takes a bounded number of orders at a time, and reads on when the client has taken their answers.
+        """
+
+    @_abc_1.abstractmethod
     def ResignMatch(
         self,
         request: _match_service_pb2.ResignMatchRequest,
@@ -154,6 +297,22 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.AbortMatchResponse, _abc.Awaitable[_match_service_pb2.AbortMatchResponse]]:
         """Aborts the match, without a winner. For the owner of the table."""
+
+    @_abc_1.abstractmethod
+    def PauseMatch(
+        self,
+        request: _match_service_pb2.PauseMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.PauseMatchResponse, _abc.Awaitable[_match_service_pb2.PauseMatchResponse]]:
+        """Pauses a running match: no time runs, and no command is accepted. For the owner of the table."""
+
+    @_abc_1.abstractmethod
+    def ResumeMatch(
+        self,
+        request: _match_service_pb2.ResumeMatchRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.ResumeMatchResponse, _abc.Awaitable[_match_service_pb2.ResumeMatchResponse]]:
+        """Resumes a paused match. For the owner of the table."""
 
     @_abc_1.abstractmethod
     def GetMatch(

@@ -52,6 +52,42 @@ CAUSE_KIND_TABLE: CauseKind.ValueType  # 3
 """The table: its owner or the service."""
 Global___CauseKind: _TypeAlias = CauseKind  # noqa: Y015
 
+class _TimerKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TimerKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TimerKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TIMER_KIND_UNSPECIFIED: _TimerKind.ValueType  # 0
+    """Never used."""
+    TIMER_KIND_JOIN: _TimerKind.ValueType  # 1
+    """That the seats are closed."""
+    TIMER_KIND_CONTRIBUTE: _TimerKind.ValueType  # 2
+    """That every contributing seat has committed, or in mode SEATS contributed."""
+    TIMER_KIND_REVEAL: _TimerKind.ValueType  # 3
+    """That every contributing seat has revealed its contribution."""
+    TIMER_KIND_TURN: _TimerKind.ValueType  # 4
+    """That a seat acts."""
+    TIMER_KIND_PAUSE: _TimerKind.ValueType  # 5
+    """That a paused match is resumed."""
+
+class TimerKind(_TimerKind, metaclass=_TimerKindEnumTypeWrapper):
+    """What a timer waits for."""
+
+TIMER_KIND_UNSPECIFIED: TimerKind.ValueType  # 0
+"""Never used."""
+TIMER_KIND_JOIN: TimerKind.ValueType  # 1
+"""That the seats are closed."""
+TIMER_KIND_CONTRIBUTE: TimerKind.ValueType  # 2
+"""That every contributing seat has committed, or in mode SEATS contributed."""
+TIMER_KIND_REVEAL: TimerKind.ValueType  # 3
+"""That every contributing seat has revealed its contribution."""
+TIMER_KIND_TURN: TimerKind.ValueType  # 4
+"""That a seat acts."""
+TIMER_KIND_PAUSE: TimerKind.ValueType  # 5
+"""That a paused match is resumed."""
+Global___TimerKind: _TypeAlias = TimerKind  # noqa: Y015
+
 class _ContributionMode:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -79,6 +115,34 @@ CONTRIBUTION_MODE_SEATS: ContributionMode.ValueType  # 2
 CONTRIBUTION_MODE_SERVER_ONLY: ContributionMode.ValueType  # 3
 """No seat contributes."""
 Global___ContributionMode: _TypeAlias = ContributionMode  # noqa: Y015
+
+class _TimeoutPolicy:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TimeoutPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TimeoutPolicy.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TIMEOUT_POLICY_UNSPECIFIED: _TimeoutPolicy.ValueType  # 0
+    """Not given: NONE if the clock limits turns."""
+    TIMEOUT_POLICY_NONE: _TimeoutPolicy.ValueType  # 1
+    """Nothing: the clock shows the time, but no timer is armed."""
+    TIMEOUT_POLICY_FIRST_LEGAL: _TimeoutPolicy.ValueType  # 2
+    """Its first legal command is played for it."""
+    TIMEOUT_POLICY_FORFEIT: _TimeoutPolicy.ValueType  # 3
+    """It loses, and the match ends."""
+
+class TimeoutPolicy(_TimeoutPolicy, metaclass=_TimeoutPolicyEnumTypeWrapper):
+    """What happens when a seat runs out of time."""
+
+TIMEOUT_POLICY_UNSPECIFIED: TimeoutPolicy.ValueType  # 0
+"""Not given: NONE if the clock limits turns."""
+TIMEOUT_POLICY_NONE: TimeoutPolicy.ValueType  # 1
+"""Nothing: the clock shows the time, but no timer is armed."""
+TIMEOUT_POLICY_FIRST_LEGAL: TimeoutPolicy.ValueType  # 2
+"""Its first legal command is played for it."""
+TIMEOUT_POLICY_FORFEIT: TimeoutPolicy.ValueType  # 3
+"""It loses, and the match ends."""
+Global___TimeoutPolicy: _TypeAlias = TimeoutPolicy  # noqa: Y015
 
 @_typing.final
 class Record(_message.Message):
@@ -247,6 +311,8 @@ class Cause(_message.Message):
     OBSERVED_HEAD_FIELD_NUMBER: _builtins.int
     KEY_ID_FIELD_NUMBER: _builtins.int
     SIGNATURE_FIELD_NUMBER: _builtins.int
+    TIMER_FIELD_NUMBER: _builtins.int
+    ARMED_SEQ_FIELD_NUMBER: _builtins.int
     kind: Global___CauseKind.ValueType
     """Who or what."""
     seat: _builtins.int
@@ -261,6 +327,10 @@ class Cause(_message.Message):
     """First 8 bytes of SHA-256("sixledger/key/1\\n" || public key); empty if unsigned."""
     signature: _builtins.bytes
     """Ed25519 signature of the act, 64 bytes; empty if unsigned or inside a SealedCommand."""
+    timer: Global___TimerKind.ValueType
+    """Which timer fired, for TIMER; else absent. Its seat, if it has one, is `seat`."""
+    armed_seq: _builtins.int
+    """Number of the record that armed the timer, for TIMER; else absent."""
     def __init__(
         self,
         *,
@@ -271,12 +341,21 @@ class Cause(_message.Message):
         observed_head: _builtins.bytes = ...,
         key_id: _builtins.bytes = ...,
         signature: _builtins.bytes = ...,
+        timer: Global___TimerKind.ValueType | None = ...,
+        armed_seq: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_armed_seq", b"_armed_seq", "_timer", b"_timer", "armed_seq", b"armed_seq", "timer", b"timer"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["decision", b"decision", "key_id", b"key_id", "kind", b"kind", "observed_head", b"observed_head", "request_id", b"request_id", "seat", b"seat", "signature", b"signature"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_armed_seq", b"_armed_seq", "_timer", b"_timer", "armed_seq", b"armed_seq", "decision", b"decision", "key_id", b"key_id", "kind", b"kind", "observed_head", b"observed_head", "request_id", b"request_id", "seat", b"seat", "signature", b"signature", "timer", b"timer"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__armed_seq: _TypeAlias = _typing.Literal["armed_seq"]  # noqa: Y015
+    _WhichOneofArgType__armed_seq: _TypeAlias = _typing.Literal["_armed_seq", b"_armed_seq"]  # noqa: Y015
+    _WhichOneofReturnType__timer: _TypeAlias = _typing.Literal["timer"]  # noqa: Y015
+    _WhichOneofArgType__timer: _TypeAlias = _typing.Literal["_timer", b"_timer"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__armed_seq) -> _WhichOneofReturnType__armed_seq | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__timer) -> _WhichOneofReturnType__timer | None: ...
 
 Global___Cause: _TypeAlias = Cause  # noqa: Y015
 
@@ -382,6 +461,11 @@ class Lifecycle(_message.Message):
     SEALED_FIELD_NUMBER: _builtins.int
     RESIGNED_FIELD_NUMBER: _builtins.int
     ABORTED_FIELD_NUMBER: _builtins.int
+    LEFT_FIELD_NUMBER: _builtins.int
+    READY_FIELD_NUMBER: _builtins.int
+    PAUSED_FIELD_NUMBER: _builtins.int
+    RESUMED_FIELD_NUMBER: _builtins.int
+    FORFEITED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def opened(self) -> Global___MatchOpened:
         """The match was opened."""
@@ -414,6 +498,26 @@ class Lifecycle(_message.Message):
     def aborted(self) -> Global___Aborted:
         """The match was aborted."""
 
+    @_builtins.property
+    def left(self) -> Global___SeatLeft:
+        """A seat was given up before the seats were closed."""
+
+    @_builtins.property
+    def ready(self) -> Global___SeatReady:
+        """A seat is ready to begin."""
+
+    @_builtins.property
+    def paused(self) -> Global___Paused:
+        """The match was paused: no time runs, and no command is accepted."""
+
+    @_builtins.property
+    def resumed(self) -> Global___Resumed:
+        """The paused match goes on."""
+
+    @_builtins.property
+    def forfeited(self) -> Global___Forfeited:
+        """A seat ran out of time, and loses."""
+
     def __init__(
         self,
         *,
@@ -425,12 +529,17 @@ class Lifecycle(_message.Message):
         sealed: Global___EntropySealed | None = ...,
         resigned: Global___Resigned | None = ...,
         aborted: Global___Aborted | None = ...,
+        left: Global___SeatLeft | None = ...,
+        ready: Global___SeatReady | None = ...,
+        paused: Global___Paused | None = ...,
+        resumed: Global___Resumed | None = ...,
+        forfeited: Global___Forfeited | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "joined", b"joined", "opened", b"opened", "resigned", b"resigned", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "forfeited", b"forfeited", "joined", b"joined", "left", b"left", "opened", b"opened", "paused", b"paused", "ready", b"ready", "resigned", b"resigned", "resumed", b"resumed", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "joined", b"joined", "opened", b"opened", "resigned", b"resigned", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "forfeited", b"forfeited", "joined", b"joined", "left", b"left", "opened", b"opened", "paused", b"paused", "ready", b"ready", "resigned", b"resigned", "resumed", b"resumed", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["opened", "joined", "closed", "committed", "contributed", "sealed", "resigned", "aborted"]  # noqa: Y015
+    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["opened", "joined", "closed", "committed", "contributed", "sealed", "resigned", "aborted", "left", "ready", "paused", "resumed", "forfeited"]  # noqa: Y015
     _WhichOneofArgType_step: _TypeAlias = _typing.Literal["step", b"step"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_step) -> _WhichOneofReturnType_step | None: ...
 
@@ -478,14 +587,23 @@ class MatchOpened(_message.Message):
     EPOCHS_FIELD_NUMBER: _builtins.int
     COMMITMENT_FIELD_NUMBER: _builtins.int
     MODE_FIELD_NUMBER: _builtins.int
+    READY_SEATS_FIELD_NUMBER: _builtins.int
+    CLOCK_FIELD_NUMBER: _builtins.int
+    TIMEOUT_POLICY_FIELD_NUMBER: _builtins.int
     seats: _builtins.int
-    """Number of seats."""
+    """Number of seats; fewer may play, see SeatsClosed."""
     epochs: _builtins.int
-    """Number of epochs that the match can have, 1 to 1000."""
+    """Number of epochs that the match can have, 1 to 1000, for all seats; fewer seats never have more."""
     commitment: _builtins.bytes
     """Commitment to the seed chain, 32 bytes."""
     mode: Global___ContributionMode.ValueType
     """How the seats share in the randomness."""
+    ready_seats: _builtins.int
+    """The table asks for readiness: the seats are closed once at least so many are taken, without a gap from seat 0
+    on, and every taken one is ready. Absent: the seats are closed when all are taken.
+    """
+    timeout_policy: Global___TimeoutPolicy.ValueType
+    """What happens when a seat runs out of time; absent if `clock` limits no turns."""
     @_builtins.property
     def ruleset(self) -> Global___Ruleset:
         """The rules."""
@@ -493,6 +611,10 @@ class MatchOpened(_message.Message):
     @_builtins.property
     def options(self) -> _game_pb2.Options:
         """All options that apply, defaults included."""
+
+    @_builtins.property
+    def clock(self) -> Global___Clock:
+        """The time limits of the match; absent: none."""
 
     def __init__(
         self,
@@ -503,14 +625,72 @@ class MatchOpened(_message.Message):
         epochs: _builtins.int = ...,
         commitment: _builtins.bytes = ...,
         mode: Global___ContributionMode.ValueType = ...,
+        ready_seats: _builtins.int | None = ...,
+        clock: Global___Clock | None = ...,
+        timeout_policy: Global___TimeoutPolicy.ValueType | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["options", b"options", "ruleset", b"ruleset"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_ready_seats", b"_ready_seats", "_timeout_policy", b"_timeout_policy", "clock", b"clock", "options", b"options", "ready_seats", b"ready_seats", "ruleset", b"ruleset", "timeout_policy", b"timeout_policy"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "epochs", b"epochs", "mode", b"mode", "options", b"options", "ruleset", b"ruleset", "seats", b"seats"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_ready_seats", b"_ready_seats", "_timeout_policy", b"_timeout_policy", "clock", b"clock", "commitment", b"commitment", "epochs", b"epochs", "mode", b"mode", "options", b"options", "ready_seats", b"ready_seats", "ruleset", b"ruleset", "seats", b"seats", "timeout_policy", b"timeout_policy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__ready_seats: _TypeAlias = _typing.Literal["ready_seats"]  # noqa: Y015
+    _WhichOneofArgType__ready_seats: _TypeAlias = _typing.Literal["_ready_seats", b"_ready_seats"]  # noqa: Y015
+    _WhichOneofReturnType__timeout_policy: _TypeAlias = _typing.Literal["timeout_policy"]  # noqa: Y015
+    _WhichOneofArgType__timeout_policy: _TypeAlias = _typing.Literal["_timeout_policy", b"_timeout_policy"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__ready_seats) -> _WhichOneofReturnType__ready_seats | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__timeout_policy) -> _WhichOneofReturnType__timeout_policy | None: ...
+
+Global___MatchOpened: _TypeAlias = MatchOpened  # noqa: Y015
+
+@_typing.final
+class Clock(_message.Message):
+    """Time limits, each in microseconds; 0: none. A limit runs from the time of one record; the time of a pause does not
+    count. docs/spec/ledger.md says how clocks run.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TURN_US_FIELD_NUMBER: _builtins.int
+    BANK_US_FIELD_NUMBER: _builtins.int
+    INCREMENT_US_FIELD_NUMBER: _builtins.int
+    JOIN_US_FIELD_NUMBER: _builtins.int
+    CONTRIBUTE_US_FIELD_NUMBER: _builtins.int
+    REVEAL_US_FIELD_NUMBER: _builtins.int
+    PAUSE_US_FIELD_NUMBER: _builtins.int
+    turn_us: _builtins.int
+    """For each time that a seat must act, from the record that asked it to."""
+    bank_us: _builtins.int
+    """For all acts of a seat in the game together. Where `turn_us` is given too, the earlier limit counts."""
+    increment_us: _builtins.int
+    """What a seat gains with each of its commands; only with a bank."""
+    join_us: _builtins.int
+    """For joining, from record 0 to the closing of the seats."""
+    contribute_us: _builtins.int
+    """For all commitments to contributions, from the closing of the seats; in mode SEATS for all contributions."""
+    reveal_us: _builtins.int
+    """For revealing all contributions, from the last commitment."""
+    pause_us: _builtins.int
+    """For one pause."""
+    def __init__(
+        self,
+        *,
+        turn_us: _builtins.int = ...,
+        bank_us: _builtins.int = ...,
+        increment_us: _builtins.int = ...,
+        join_us: _builtins.int = ...,
+        contribute_us: _builtins.int = ...,
+        reveal_us: _builtins.int = ...,
+        pause_us: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_us", b"bank_us", "contribute_us", b"contribute_us", "increment_us", b"increment_us", "join_us", b"join_us", "pause_us", b"pause_us", "reveal_us", b"reveal_us", "turn_us", b"turn_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___MatchOpened: _TypeAlias = MatchOpened  # noqa: Y015
+Global___Clock: _TypeAlias = Clock  # noqa: Y015
 
 @_typing.final
 class SeatJoined(_message.Message):
@@ -521,26 +701,76 @@ class SeatJoined(_message.Message):
     SEAT_FIELD_NUMBER: _builtins.int
     PUBLIC_KEY_FIELD_NUMBER: _builtins.int
     CONTRIBUTES_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat."""
     public_key: _builtins.bytes
     """The seat's Ed25519 key of this match, 32 bytes; empty if it does not sign."""
     contributes: _builtins.bool
     """True if the seat contributes to the randomness."""
+    hosted: _builtins.bool
+    """True if the server plays the seat: a bot of the operator, which has no key and never contributes. Else absent."""
     def __init__(
         self,
         *,
         seat: _builtins.int = ...,
         public_key: _builtins.bytes = ...,
         contributes: _builtins.bool = ...,
+        hosted: _builtins.bool | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_hosted", b"_hosted", "hosted", b"hosted"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_hosted", b"_hosted", "contributes", b"contributes", "hosted", b"hosted", "public_key", b"public_key", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__hosted: _TypeAlias = _typing.Literal["hosted"]  # noqa: Y015
+    _WhichOneofArgType__hosted: _TypeAlias = _typing.Literal["_hosted", b"_hosted"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__hosted) -> _WhichOneofReturnType__hosted | None: ...
+
+Global___SeatJoined: _TypeAlias = SeatJoined  # noqa: Y015
+
+@_typing.final
+class SeatLeft(_message.Message):
+    """A seat was given up before the seats were closed: it is free again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "public_key", b"public_key", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___SeatJoined: _TypeAlias = SeatJoined  # noqa: Y015
+Global___SeatLeft: _TypeAlias = SeatLeft  # noqa: Y015
+
+@_typing.final
+class SeatReady(_message.Message):
+    """A seat is ready to begin, at a table that asks for readiness."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SeatReady: _TypeAlias = SeatReady  # noqa: Y015
 
 @_typing.final
 class ClosedSeat(_message.Message):
@@ -550,21 +780,27 @@ class ClosedSeat(_message.Message):
 
     PUBLIC_KEY_FIELD_NUMBER: _builtins.int
     CONTRIBUTES_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
     public_key: _builtins.bytes
     """The seat's key, 32 bytes; empty if it does not sign."""
     contributes: _builtins.bool
     """True if the seat contributes to the randomness."""
+    hosted: _builtins.bool
+    """True if the server plays the seat. Else absent."""
     def __init__(
         self,
         *,
         public_key: _builtins.bytes = ...,
         contributes: _builtins.bool = ...,
+        hosted: _builtins.bool | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_hosted", b"_hosted", "hosted", b"hosted"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["contributes", b"contributes", "public_key", b"public_key"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_hosted", b"_hosted", "contributes", b"contributes", "hosted", b"hosted", "public_key", b"public_key"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__hosted: _TypeAlias = _typing.Literal["hosted"]  # noqa: Y015
+    _WhichOneofArgType__hosted: _TypeAlias = _typing.Literal["_hosted", b"_hosted"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__hosted) -> _WhichOneofReturnType__hosted | None: ...
 
 Global___ClosedSeat: _TypeAlias = ClosedSeat  # noqa: Y015
 
@@ -577,7 +813,7 @@ class SeatsClosed(_message.Message):
     SEATS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def seats(self) -> _containers.RepeatedCompositeFieldContainer[Global___ClosedSeat]:
-        """The seats, by number."""
+        """The seats, by number: as many as play, at most those of record 0."""
 
     def __init__(
         self,
@@ -690,7 +926,59 @@ Global___Resigned: _TypeAlias = Resigned  # noqa: Y015
 
 @_typing.final
 class Aborted(_message.Message):
-    """The match was aborted by its owner."""
+    """The match was aborted: by its owner, or because a deadline passed before the start."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MISSED_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def missed(self) -> Global___MissedDeadline:
+        """The deadline that passed; absent if the owner aborted."""
+
+    def __init__(
+        self,
+        *,
+        missed: Global___MissedDeadline | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["missed", b"missed"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["missed", b"missed"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Aborted: _TypeAlias = Aborted  # noqa: Y015
+
+@_typing.final
+class MissedDeadline(_message.Message):
+    """A deadline that passed before the start."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIMER_FIELD_NUMBER: _builtins.int
+    SEATS_FIELD_NUMBER: _builtins.int
+    timer: Global___TimerKind.ValueType
+    """What it was for."""
+    @_builtins.property
+    def seats(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The seats that did not commit, contribute or reveal in time, ascending; none where seats were to be taken."""
+
+    def __init__(
+        self,
+        *,
+        timer: Global___TimerKind.ValueType = ...,
+        seats: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seats", b"seats", "timer", b"timer"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MissedDeadline: _TypeAlias = MissedDeadline  # noqa: Y015
+
+@_typing.final
+class Paused(_message.Message):
+    """The match was paused."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -703,4 +991,43 @@ class Aborted(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Aborted: _TypeAlias = Aborted  # noqa: Y015
+Global___Paused: _TypeAlias = Paused  # noqa: Y015
+
+@_typing.final
+class Resumed(_message.Message):
+    """The match goes on."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Resumed: _TypeAlias = Resumed  # noqa: Y015
+
+@_typing.final
+class Forfeited(_message.Message):
+    """A seat ran out of time."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Forfeited: _TypeAlias = Forfeited  # noqa: Y015

@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from rich.console import RenderableType
 from rich.text import Text
+from sixledger.cli.render import hands
 
 _OWN = frozenset({"nimmt"})
 
@@ -30,6 +31,17 @@ class Drawing(Protocol):
     def ranking(self, view: Any, names: Sequence[str]) -> RenderableType:
         """The final result."""
         ...
+
+
+def hands_of(game_id: str, table: Any, views: Sequence[Any], names: Sequence[str]) -> list[Text]:
+    """Everybody's hand, a line each: `table` is the view of a spectator, `views` are those of the seats.
+
+    A game may draw them with a function `hands(views, names)`; of others it is told what each seat sees beyond
+    the table.
+    """
+    own = getattr(drawing(game_id), "hands", None)
+    lines: list[Text] = own(views, names) if own is not None else hands.beyond(table, views, names)
+    return lines
 
 
 def drawing(game_id: str) -> Drawing:

@@ -79,6 +79,25 @@ def ranking(view: pb.View, names: Sequence[str]) -> RenderableType:
     return Group(*lines)
 
 
+def hands(views: Sequence[pb.View], names: Sequence[str]) -> list[Text]:
+    """Every hand as numbers; a card that was chosen and not yet turned up stands behind its hand."""
+    width = max(len(name) for name in names[: len(views)])
+    lines = []
+    for seat, view in enumerate(views):
+        own = view.seats[seat]
+        line = Text.assemble((f"  {names[seat]:<{width}}  ", "heading"))
+        for each in own.hand:
+            line.append(f"{each:>3} ", style_of(each))
+        if own.HasField("chosen"):
+            line.append(" → ", "faint").append(*_chosen(own.chosen))
+        lines.append(line)
+    return lines
+
+
+def _chosen(number: int) -> tuple[str, str]:
+    return str(number), f"{style_of(number)}.fresh"
+
+
 # -- parts ---------------------------------------------------------------------------------------
 
 

@@ -10,15 +10,18 @@ ValueError    an argument, or the URL, that no store takes
 from __future__ import annotations
 
 from sixledger.service.store.base import (
+    ApiKeyRow,
     Appended,
     AppendResult,
     Cursor,
+    Due,
     Entry,
     MatchRow,
     RequestTaken,
     SeqTaken,
     Store,
     StoreError,
+    TokenFloor,
 )
 from sixledger.service.store.checks import MAX_RECORD_BYTES
 from sixledger.service.store.memory import MemoryStore
@@ -27,9 +30,11 @@ from sixledger.service.store.urls import open_store
 
 __all__ = [
     "MAX_RECORD_BYTES",
+    "ApiKeyRow",
     "AppendResult",
     "Appended",
     "Cursor",
+    "Due",
     "Entry",
     "MatchRow",
     "MemoryStore",
@@ -39,5 +44,6 @@ __all__ = [
     "SqliteStore",
     "Store",
     "StoreError",
+    "TokenFloor",
     "open_store",
 ]

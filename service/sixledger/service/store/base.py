@@ -7,10 +7,10 @@ number. What `create` or `append` has confirmed survives a crash of the process 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,47 @@ class MatchRow:
     status: int
     #: Taken seats.
     joined: int
+    #: Who opened it: the owner of an API key, or a tag of the peer; empty: nobody in particular.
+    owner: str = ""
+    #: In no list but that of its owner.
+    private: bool = False
+    #: Only its seats may look on.
+    no_spectators: bool = False
+    #: The match that it is a rematch of, 16 bytes; empty if none.
+    rematch_of: bytes = b""
+    #: The first deadline of its armed timers, in microseconds since 1970-01-01 UTC; 0: none is armed.
+    next_deadline_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFloor:
+    """Tokens of a seat below this generation are worthless."""
+
+    #: 0 to 65535.
+    generation: int
+    #: From when on all older tokens have expired anyway, and the floor may be forgotten; microseconds since 1970.
+    until_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKeyRow:
+    """An API key as it is kept: without its secret."""
+
+    #: 16 hexadecimal digits.
+    id: str
+    name: str
+    #: SHA-256 of the whole key, 32 bytes.
+    digest: bytes = field(repr=False)
+    #: Bit s is set: it has the value s of `sixledger.v1.ApiScope`.
+    scopes: int
+    created_us: int
+    #: From when on it is worthless; 0: never.
+    expires_us: int
+    #: 0: as many as anybody.
+    calls_per_second: int
+    open_matches: int
+    #: Id of the first key of its line: rotation hands the matches on.
+    owner: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +89,14 @@ class Entry:
     joined: int | None = None
     #: Name that `seat` shows to people, if it changes now; empty to erase it.
     display_name: str | None = None
+    #: Number of seats, if it changes now: fewer play.
+    seats: int | None = None
+    #: Name of the bot of the server that takes `seat` now; empty if it has gone.
+    bot: str | None = None
+    #: Makes older tokens of `seat` worthless.
+    floor: TokenFloor | None = None
+    #: New value of the match row, if it changes; 0: no timer is armed any more.
+    next_deadline_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +130,14 @@ class Cursor:
     match_id: bytes
 
 
+class Due(NamedTuple):
+    """A match with an armed timer."""
+
+    #: Its first deadline, in microseconds since 1970-01-01 UTC.
+    deadline_us: int
+    match_id: bytes
+
+
 class StoreError(Exception):
     """The store cannot do it now (disk full, database locked, closed). Nothing was changed."""
 
@@ -92,6 +149,9 @@ class Store(ABC):
     negative number) raise ValueError and reach no storage. An `append` or `create` whose caller is
     cancelled may still become durable; its idempotency key tells.
     """
+
+    #: Told, from any thread, how many appends a flush made durable and how many seconds it took.
+    on_flush: Callable[[int, float], None] | None = None
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -139,6 +199,57 @@ class Store(ABC):
 
     @abstractmethod
     async def list_matches(
-        self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
+        self,
+        *,
+        status: int | None,
+        game: str | None,
+        after: Cursor | None,
+        limit: int,
+        free_seats: bool = False,
+        owner: str | None = None,
     ) -> Sequence[MatchRow]:
-        """Matches, newest first (ties by match id, descending), at most `limit`, after the cursor."""
+        """Matches, newest first (ties by match id, descending), at most `limit`, after the cursor.
+
+        `free_seats`: only those with fewer taken seats than seats. `owner`: only those of this owner, private ones
+        too; else only public ones.
+        """
+
+    @abstractmethod
+    async def count_matches(self, owner: str, statuses: Collection[int]) -> int:
+        """How many matches of `owner` have one of these statuses."""
+
+    @abstractmethod
+    async def bots(self, match_id: bytes) -> dict[int, str]:
+        """Bots that the server plays, by seat."""
+
+    @abstractmethod
+    async def matches_with_bots(self, statuses: Collection[int]) -> Sequence[bytes]:
+        """The matches of these statuses in which the server plays a seat, oldest first."""
+
+    @abstractmethod
+    async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
+        """At most `limit` matches with armed timers, after the given one.
+
+        The first deadline comes first; ties by match id.
+        """
+
+    @abstractmethod
+    def token_floor(self, match_id: bytes, seat: int) -> int:
+        """The generation below which tokens of the seat are worthless; 0 if nothing is known.
+
+        Answers from memory, at once: it is asked for every act. What this process has raised is known when
+        `raise_floor` or `append` returns; where several processes share a store, what others have raised within
+        about a second.
+        """
+
+    @abstractmethod
+    async def raise_floor(self, match_id: bytes, seat: int, floor: TokenFloor) -> None:
+        """Make tokens of the seat below the floor worthless. A floor lower than the kept one changes nothing."""
+
+    @abstractmethod
+    async def put_api_key(self, row: ApiKeyRow) -> None:
+        """Keep an API key, in place of the one with the same id."""
+
+    @abstractmethod
+    async def api_keys(self) -> Sequence[ApiKeyRow]:
+        """All API keys, oldest first (ties by id)."""

@@ -6,7 +6,9 @@ rejects would otherwise fail the appends of others too.
 
 from __future__ import annotations
 
-from sixledger.service.store.base import Cursor, Entry, MatchRow
+from collections.abc import Collection
+
+from sixledger.service.store.base import ApiKeyRow, Cursor, Due, Entry, MatchRow, TokenFloor
 
 #: Longest record that a store takes.
 MAX_RECORD_BYTES = 64 * 1024 * 1024
@@ -25,6 +27,10 @@ def check_creation(row: MatchRow, first: Entry) -> None:
     _check_number("created_us", row.created_us, _MAX_I64)
     _check_number("status", row.status, _MAX_U32)
     _check_number("joined", row.joined, _MAX_U32)
+    _check_number("next_deadline_us", row.next_deadline_us, _MAX_I64)
+    _check_text("owner", row.owner)
+    if row.rematch_of:
+        check_id("rematch_of", row.rematch_of)
     _check_fields(first)
     if first.match_id != row.match_id:
         raise ValueError("record 0 belongs to another match than the row")
@@ -59,15 +65,54 @@ def check_page(first: int, limit: int) -> None:
     _check_number("limit", limit, _MAX_I64)
 
 
-def check_listing(status: int | None, game: str | None, after: Cursor | None, limit: int) -> None:
+def check_floor(match_id: bytes, seat: int, floor: TokenFloor) -> None:
+    """Raise ValueError unless this floor can be kept."""
+    check_id("match_id", match_id)
+    _check_number("seat", seat, _MAX_U32)
+    _check_number("generation", floor.generation, 2**16 - 1)
+    _check_number("until_us", floor.until_us, _MAX_I64)
+
+
+def check_api_key(row: ApiKeyRow) -> None:
+    """Raise ValueError unless this key can be kept."""
+    if len(row.digest) != 32:
+        raise ValueError(f"digest must be 32 bytes, not {len(row.digest)}")
+    for name in ("id", "name", "owner"):
+        _check_text(name, getattr(row, name))
+    for name in ("scopes", "calls_per_second", "open_matches"):
+        _check_number(name, getattr(row, name), _MAX_U32)
+    for name in ("created_us", "expires_us"):
+        _check_number(name, getattr(row, name), _MAX_I64)
+
+
+def check_statuses(owner: str, statuses: Collection[int]) -> None:
+    """Raise ValueError unless matches of an owner with these statuses can be asked for."""
+    _check_text("owner", owner)
+    for status in statuses:
+        _check_number("status", status, _MAX_U32)
+
+
+def check_listing(
+    status: int | None, game: str | None, after: Cursor | None, limit: int, owner: str | None = None
+) -> None:
     """Raise ValueError unless a page of matches can be asked for like this."""
     _check_number("limit", limit, _MAX_I64)
     if status is not None:
         _check_number("status", status, _MAX_U32)
     if game is not None:
         _check_text("game", game)
+    if owner is not None:
+        _check_text("owner", owner)
     if after is not None:
         _check_number("created_us", after.created_us, _MAX_I64)
+        check_id("match_id", after.match_id)
+
+
+def check_deadlines(after: Due | None, limit: int) -> None:
+    """Raise ValueError unless a page of deadlines can be asked for like this."""
+    _check_number("limit", limit, _MAX_I64)
+    if after is not None:
+        _check_number("deadline_us", after.deadline_us, _MAX_I64)
         check_id("match_id", after.match_id)
 
 
@@ -83,6 +128,10 @@ def _check_fields(entry: Entry) -> None:
         and entry.status is None
         and entry.joined is None
         and entry.display_name is None
+        and entry.seats is None
+        and entry.bot is None
+        and entry.floor is None
+        and entry.next_deadline_us is None
     ):
         return
     check_id("match_id", entry.match_id)
@@ -98,6 +147,14 @@ def _check_fields(entry: Entry) -> None:
         _check_number("joined", entry.joined, _MAX_U32)
     if entry.display_name is not None:
         _check_text("display_name", entry.display_name)
+    if entry.seats is not None:
+        _check_number("seats", entry.seats, _MAX_U32)
+    if entry.next_deadline_us is not None:
+        _check_number("next_deadline_us", entry.next_deadline_us, _MAX_I64)
+    if entry.bot is not None:
+        _check_text("bot", entry.bot)
+    if entry.floor is not None:
+        check_floor(entry.match_id, entry.seat, entry.floor)
 
 
 def _check_number(name: str, value: int, largest: int) -> None:

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from threading import Thread
+from time import perf_counter
 from typing import Generic, NamedTuple, TypeVar
 
 from sixledger.service.store.base import StoreError
@@ -39,10 +40,19 @@ class GroupCommit(Generic[J, R]):
     was submitted in one turn is written together, and the two threads meet twice a batch, not twice a job.
     """
 
-    def __init__(self, write: Callable[[Sequence[J]], Sequence[R]], *, max_jobs: int, max_bytes: int) -> None:
+    def __init__(
+        self,
+        write: Callable[[Sequence[J]], Sequence[R]],
+        *,
+        max_jobs: int,
+        max_bytes: int,
+        wrote: Callable[[int, float], None] | None = None,
+    ) -> None:
+        """`wrote` is told, on the thread, how many jobs were made durable and how many seconds it took."""
         if max_jobs < 1:
             raise ValueError(f"a batch needs room for a job, max_jobs is {max_jobs}")
         self._write = write
+        self._wrote = wrote
         self._max_jobs = max_jobs
         self._max_bytes = max_bytes
         #: Batches for the thread, at most one at a time; None asks it to end.
@@ -132,11 +142,15 @@ class GroupCommit(Generic[J, R]):
         while (batch := self._inbox.get()) is not None:
             results: Sequence[R] | None = None
             failure: Exception | None = None
+            begun = perf_counter()
             try:
                 results = self._write([waiter.job for waiter in batch])
             except Exception as error:  # the thread must outlive whatever goes wrong in one batch
                 failure = error
+            took_s = perf_counter() - begun
             try:
                 self._loop.call_soon_threadsafe(self._deliver, batch, results, failure)
             except RuntimeError:  # the loop ended without closing the store: nobody waits any more
                 return
+            if self._wrote is not None and results is not None:
+                self._wrote(len(batch), took_s)

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from sixledger.service.store.base import (
+    ApiKeyRow,
     Appended,
     AppendResult,
     Cursor,
+    Due,
     Entry,
     MatchRow,
     RequestTaken,
     SeqTaken,
     Store,
     StoreError,
+    TokenFloor,
 )
-from sixledger.service.store.checks import check_creation, check_entry, check_id, check_key, check_listing, check_page
+from sixledger.service.store.checks import (
+    check_api_key,
+    check_creation,
+    check_deadlines,
+    check_entry,
+    check_floor,
+    check_id,
+    check_key,
+    check_listing,
+    check_page,
+    check_statuses,
+)
 
 
 @dataclass(slots=True)
@@ -27,6 +41,7 @@ class _Match:
     #: Record number by (kind, seat, request id).
     requests: dict[tuple[int, int, bytes], int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    bots: dict[int, str] = field(default_factory=dict)
 
     def add(self, entry: Entry) -> None:
         self.requests[entry.kind, entry.seat, entry.request_id] = entry.seq
@@ -35,6 +50,14 @@ class _Match:
             self.row = replace(self.row, status=entry.status)
         if entry.joined is not None:
             self.row = replace(self.row, joined=entry.joined)
+        if entry.seats is not None:
+            self.row = replace(self.row, seats=entry.seats)
+        if entry.next_deadline_us is not None:
+            self.row = replace(self.row, next_deadline_us=entry.next_deadline_us)
+        if entry.bot:
+            self.bots[entry.seat] = entry.bot
+        elif entry.bot is not None:
+            self.bots.pop(entry.seat, None)
         if entry.display_name:
             self.names[entry.seat] = entry.display_name
         elif entry.display_name is not None:
@@ -51,6 +74,10 @@ class MemoryStore(Store):
         self._matches: dict[bytes, _Match] = {}
         #: (created_us, match id), ascending.
         self._order: list[tuple[int, bytes]] = []
+        #: Matches with armed timers, ascending.
+        self._due: list[Due] = []
+        self._floors: dict[tuple[bytes, int], int] = {}
+        self._keys: dict[str, ApiKeyRow] = {}
         self._open = False
 
     async def open(self) -> None:
@@ -72,6 +99,7 @@ class MemoryStore(Store):
         match = self._matches[row.match_id] = _Match(row)
         match.add(first)
         insort(self._order, (row.created_us, row.match_id))
+        self._move_deadline(row.match_id, 0, match.row.next_deadline_us)
         return True
 
     async def append(self, entry: Entry) -> AppendResult:
@@ -86,8 +114,19 @@ class MemoryStore(Store):
             return RequestTaken(taken)
         if entry.seq != len(match.records):
             return SeqTaken()
+        deadline_us = match.row.next_deadline_us
         match.add(entry)
+        if entry.next_deadline_us is not None:
+            self._move_deadline(entry.match_id, deadline_us, entry.next_deadline_us)
+        if entry.floor is not None:
+            self._raise_floor(entry.match_id, entry.seat, entry.floor)
         return Appended()
+
+    def _move_deadline(self, match_id: bytes, before: int, after: int) -> None:
+        if before:
+            del self._due[bisect_left(self._due, (before, match_id))]
+        if after:
+            insort(self._due, Due(after, match_id))
 
     async def match(self, match_id: bytes) -> MatchRow | None:
         """As `Store.match`."""
@@ -112,10 +151,17 @@ class MemoryStore(Store):
         return {} if match is None else dict(match.names)
 
     async def list_matches(
-        self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
+        self,
+        *,
+        status: int | None,
+        game: str | None,
+        after: Cursor | None,
+        limit: int,
+        free_seats: bool = False,
+        owner: str | None = None,
     ) -> Sequence[MatchRow]:
         """As `Store.list_matches`."""
-        check_listing(status, game, after, limit)
+        check_listing(status, game, after, limit, owner)
         self._check_open()
         end = len(self._order) if after is None else bisect_left(self._order, (after.created_us, after.match_id))
         page: list[MatchRow] = []
@@ -123,9 +169,67 @@ class MemoryStore(Store):
             if len(page) == limit:
                 break
             row = self._matches[self._order[index][1]].row
-            if (status is None or row.status == status) and (game is None or row.game == game):
-                page.append(row)
+            if status is not None and row.status != status:
+                continue
+            if game is not None and row.game != game:
+                continue
+            if free_seats and row.joined >= row.seats:
+                continue
+            if row.private if owner is None else not owner or row.owner != owner:
+                continue
+            page.append(row)
         return page
+
+    async def count_matches(self, owner: str, statuses: Collection[int]) -> int:
+        """As `Store.count_matches`."""
+        check_statuses(owner, statuses)
+        self._check_open()
+        if not owner:
+            return 0
+        return sum(match.row.owner == owner and match.row.status in statuses for match in self._matches.values())
+
+    async def bots(self, match_id: bytes) -> dict[int, str]:
+        """As `Store.bots`."""
+        match = self._find(match_id)
+        return {} if match is None else dict(match.bots)
+
+    async def matches_with_bots(self, statuses: Collection[int]) -> Sequence[bytes]:
+        """As `Store.matches_with_bots`."""
+        check_statuses("", statuses)
+        self._check_open()
+        found = (self._matches[match_id] for _, match_id in self._order)
+        return [match.row.match_id for match in found if match.bots and match.row.status in statuses]
+
+    async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
+        """As `Store.deadlines`."""
+        check_deadlines(after, limit)
+        self._check_open()
+        start = 0 if after is None else bisect_right(self._due, after)
+        return self._due[start : start + limit]
+
+    def token_floor(self, match_id: bytes, seat: int) -> int:
+        """As `Store.token_floor`."""
+        return self._floors.get((match_id, seat), 0)
+
+    async def raise_floor(self, match_id: bytes, seat: int, floor: TokenFloor) -> None:
+        """As `Store.raise_floor`."""
+        check_floor(match_id, seat, floor)
+        self._check_open()
+        self._raise_floor(match_id, seat, floor)
+
+    def _raise_floor(self, match_id: bytes, seat: int, floor: TokenFloor) -> None:
+        self._floors[match_id, seat] = max(floor.generation, self._floors.get((match_id, seat), 0))
+
+    async def put_api_key(self, row: ApiKeyRow) -> None:
+        """As `Store.put_api_key`."""
+        check_api_key(row)
+        self._check_open()
+        self._keys[row.id] = row
+
+    async def api_keys(self) -> Sequence[ApiKeyRow]:
+        """As `Store.api_keys`."""
+        self._check_open()
+        return sorted(self._keys.values(), key=lambda row: (row.created_us, row.id))
 
     def _find(self, match_id: bytes) -> _Match | None:
         check_id("match_id", match_id)

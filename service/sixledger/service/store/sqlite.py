@@ -5,21 +5,43 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from sixledger.service.store.base import Appended, AppendResult, Cursor, Entry, MatchRow, Store, StoreError
-from sixledger.service.store.checks import check_creation, check_entry, check_id, check_key, check_listing, check_page
+from sixledger.service.store.base import (
+    ApiKeyRow,
+    Appended,
+    AppendResult,
+    Cursor,
+    Due,
+    Entry,
+    MatchRow,
+    Store,
+    StoreError,
+    TokenFloor,
+)
+from sixledger.service.store.checks import (
+    check_api_key,
+    check_creation,
+    check_deadlines,
+    check_entry,
+    check_floor,
+    check_id,
+    check_key,
+    check_listing,
+    check_page,
+    check_statuses,
+)
 from sixledger.service.store.group_commit import GroupCommit
 from sixledger.service.store.sqlite_checkpoint import Checkpointer
 from sixledger.service.store.sqlite_lock import FileLock
 from sixledger.service.store.sqlite_reader import Reader
 from sixledger.service.store.sqlite_schema import check_library, connect, create_file, prepare
-from sixledger.service.store.sqlite_writer import BatchWriter, Job
+from sixledger.service.store.sqlite_writer import PUT_API_KEY, RAISE_FLOOR, Aside, BatchWriter, Job
 
 T = TypeVar("T")
 
@@ -72,7 +94,7 @@ class SqliteStore(Store):
         """As `Store.open`."""
         if self._engine is not None:
             raise StoreError("the store is open already")
-        engine = _Engine(self._path, self._settings)
+        engine = _Engine(self._path, self._settings, self._flushed)
         starting = asyncio.ensure_future(asyncio.to_thread(engine.start))
         try:
             await asyncio.shield(starting)
@@ -129,11 +151,60 @@ class SqliteStore(Store):
         return await self._read(lambda reader: reader.display_names(match_id))
 
     async def list_matches(
-        self, *, status: int | None, game: str | None, after: Cursor | None, limit: int
+        self,
+        *,
+        status: int | None,
+        game: str | None,
+        after: Cursor | None,
+        limit: int,
+        free_seats: bool = False,
+        owner: str | None = None,
     ) -> Sequence[MatchRow]:
         """As `Store.list_matches`."""
-        check_listing(status, game, after, limit)
-        return await self._read(lambda reader: reader.list_matches(status, game, after, limit))
+        check_listing(status, game, after, limit, owner)
+        return await self._read(lambda reader: reader.list_matches(status, game, after, limit, free_seats, owner))
+
+    async def count_matches(self, owner: str, statuses: Collection[int]) -> int:
+        """As `Store.count_matches`."""
+        check_statuses(owner, statuses)
+        return await self._read(lambda reader: reader.count_matches(owner, list(statuses)))
+
+    async def bots(self, match_id: bytes) -> dict[int, str]:
+        """As `Store.bots`."""
+        check_id("match_id", match_id)
+        return await self._read(lambda reader: reader.bots(match_id))
+
+    async def matches_with_bots(self, statuses: Collection[int]) -> Sequence[bytes]:
+        """As `Store.matches_with_bots`."""
+        check_statuses("", statuses)
+        return await self._read(lambda reader: reader.matches_with_bots(list(statuses)))
+
+    async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
+        """As `Store.deadlines`."""
+        check_deadlines(after, limit)
+        return await self._read(lambda reader: reader.deadlines(after, limit))
+
+    def token_floor(self, match_id: bytes, seat: int) -> int:
+        """As `Store.token_floor`."""
+        return self._opened().floors.get((match_id, seat), 0)
+
+    async def raise_floor(self, match_id: bytes, seat: int, floor: TokenFloor) -> None:
+        """As `Store.raise_floor`."""
+        check_floor(match_id, seat, floor)
+        values = (match_id, seat, floor.generation, floor.until_us)
+        await self._aside(Aside(RAISE_FLOOR, values, (match_id, seat, floor)))
+
+    async def put_api_key(self, row: ApiKeyRow) -> None:
+        """As `Store.put_api_key`."""
+        check_api_key(row)
+        await self._aside(Aside(PUT_API_KEY, astuple(row)))
+
+    async def api_keys(self) -> Sequence[ApiKeyRow]:
+        """As `Store.api_keys`."""
+        return await self._read(lambda reader: reader.api_keys())
+
+    async def _aside(self, aside: Aside) -> None:
+        await self._opened().commits.submit(b"", aside, 200)
 
     async def _read(self, query: Callable[[Reader], T]) -> T:
         engine = self._opened()
@@ -148,6 +219,10 @@ class SqliteStore(Store):
         finally:
             self._engine = None
 
+    def _flushed(self, appends: int, seconds: float) -> None:
+        if self.on_flush is not None:
+            self.on_flush(appends, seconds)
+
     def _opened(self) -> _Engine:
         if self._engine is None or self._closing is not None:
             raise StoreError("the store is not open")
@@ -157,13 +232,13 @@ class SqliteStore(Store):
 class _Engine:
     """The threads and connections of an open store."""
 
-    def __init__(self, path: Path, settings: SqliteSettings) -> None:
+    def __init__(self, path: Path, settings: SqliteSettings, flushed: Callable[[int, float], None]) -> None:
         self._path = path
         self._settings = settings
         self._resources = ExitStack()
         self._idle: list[Reader] = []
-        self.commits: GroupCommit[Job, AppendResult] = GroupCommit(
-            self._write, max_jobs=settings.max_batch, max_bytes=settings.max_batch_bytes
+        self.commits: GroupCommit[Job | Aside, AppendResult] = GroupCommit(
+            self._write, max_jobs=settings.max_batch, max_bytes=settings.max_batch_bytes, wrote=flushed
         )
         self.threads = ThreadPoolExecutor(settings.readers, "store-reader")
 
@@ -218,11 +293,17 @@ class _Engine:
         finally:
             self._idle.append(reader)
 
-    def _write(self, jobs: Sequence[Job]) -> list[AppendResult]:
-        results = self._writer.write(jobs)
+    @property
+    def floors(self) -> Mapping[tuple[bytes, int], int]:
+        """Floors of tokens by match id and seat, as they are now."""
+        return self._writer.floors
+
+    def _write(self, jobs: Sequence[Job | Aside]) -> list[AppendResult]:
+        results = self._writer.write_all(jobs)
         rows = sum(isinstance(result, Appended) for result in results)
         if rows:
-            self._checkpointer.after_commit(self._connection, rows, sum(len(job.entry.record) for job in jobs))
+            size = sum(len(job.entry.record) if isinstance(job, Job) else 200 for job in jobs)
+            self._checkpointer.after_commit(self._connection, rows, size)
         return results
 
     def _close_writer(self) -> None:

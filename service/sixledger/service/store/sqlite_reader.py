@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
+from typing import Any
 
-from sixledger.service.store.base import Cursor, MatchRow
+from sixledger.service.store.base import ApiKeyRow, Cursor, Due, MatchRow
 from sixledger.service.store.sqlite_schema import SEQ_BITS
 
-_COLUMNS = "match_id, game, seats, created_us, root_secret, status, joined"
+_COLUMNS = (
+    "match_id, game, seats, created_us, root_secret, status, joined, owner, private, no_spectators, rematch_of, "
+    "next_deadline_us"
+)
+_KEY_COLUMNS = "id, name, digest, scopes, created_us, expires_us, calls_per_second, open_matches, owner"
 _LARGEST_SEQ = (1 << SEQ_BITS) - 1
 
 
@@ -20,7 +26,7 @@ class Reader:
     def match(self, match_id: bytes) -> MatchRow | None:
         """As Store.match."""
         row = self._connection.execute(f"SELECT {_COLUMNS} FROM matches WHERE match_id = ?", (match_id,)).fetchall()  # noqa: S608 - constants
-        return MatchRow(*row[0]) if row else None
+        return _row(row[0]) if row else None
 
     def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
         """As Store.records."""
@@ -53,10 +59,29 @@ class Reader:
             ).fetchall()
         )
 
-    def list_matches(self, status: int | None, game: str | None, after: Cursor | None, limit: int) -> list[MatchRow]:
-        """As Store.list_matches. Each set of filters has an index in the order of the pages."""
+    def list_matches(
+        self,
+        status: int | None,
+        game: str | None,
+        after: Cursor | None,
+        limit: int,
+        free_seats: bool,
+        owner: str | None,
+    ) -> list[MatchRow]:
+        """As Store.list_matches.
+
+        Owner, status and game have indices in the order of the pages; the rest is looked at row by row, which is
+        little work where the status is given: most open tables are public and have free seats.
+        """
         conditions: list[str] = []
         values: list[object] = []
+        if owner is None:
+            conditions.append("private = 0")
+        else:
+            conditions.append("owner = ? AND owner <> ''")  # the second part is that of the index
+            values.append(owner)
+        if free_seats:
+            conditions.append("joined < seats")
         if game is not None:
             conditions.append("game = ?")
             values.append(game)
@@ -66,13 +91,64 @@ class Reader:
         if after is not None:
             conditions.append("(created_us, match_id) < (?, ?)")
             values += (after.created_us, after.match_id)
-        where = "WHERE " + " AND ".join(conditions) if conditions else ""
+        where = "WHERE " + " AND ".join(conditions)
         rows = self._connection.execute(
             f"SELECT {_COLUMNS} FROM matches {where} ORDER BY created_us DESC, match_id DESC LIMIT ?",  # noqa: S608 - constants
             (*values, limit),
         ).fetchall()
-        return [MatchRow(*row) for row in rows]
+        return [_row(row) for row in rows]
+
+    def count_matches(self, owner: str, statuses: Sequence[int]) -> int:
+        """As Store.count_matches."""
+        rows = self._connection.execute(
+            "SELECT count(*) FROM matches WHERE owner = ? AND owner <> '' AND "  # noqa: S608 - question marks
+            f"status IN ({_marks(statuses)})",
+            (owner, *statuses),
+        ).fetchall()
+        return int(rows[0][0])
+
+    def bots(self, match_id: bytes) -> dict[int, str]:
+        """As Store.bots."""
+        return dict(
+            self._connection.execute(
+                "SELECT seat, bot FROM bots WHERE match = (SELECT id FROM matches WHERE match_id = ?)", (match_id,)
+            ).fetchall()
+        )
+
+    def matches_with_bots(self, statuses: Sequence[int]) -> list[bytes]:
+        """As Store.matches_with_bots."""
+        rows = self._connection.execute(
+            f"SELECT match_id FROM matches WHERE status IN ({_marks(statuses)}) "  # noqa: S608 - question marks
+            "AND id IN (SELECT match FROM bots) ORDER BY created_us, match_id",
+            tuple(statuses),
+        ).fetchall()
+        return [match_id for (match_id,) in rows]
+
+    def deadlines(self, after: Due | None, limit: int) -> list[Due]:
+        """As Store.deadlines."""
+        rows = self._connection.execute(
+            """SELECT next_deadline_us, match_id FROM matches
+            WHERE next_deadline_us > 0 AND (next_deadline_us, match_id) > (?, ?)
+            ORDER BY next_deadline_us, match_id LIMIT ?""",
+            (*(after or (0, b"")), limit),
+        ).fetchall()
+        return [Due(*row) for row in rows]
+
+    def api_keys(self) -> list[ApiKeyRow]:
+        """As Store.api_keys."""
+        rows = self._connection.execute(f"SELECT {_KEY_COLUMNS} FROM api_keys ORDER BY created_us, id").fetchall()  # noqa: S608 - constants
+        return [ApiKeyRow(*row) for row in rows]
 
     def _number(self, match_id: bytes) -> int | None:
         rows = self._connection.execute("SELECT id FROM matches WHERE match_id = ?", (match_id,)).fetchall()
         return int(rows[0][0]) if rows else None
+
+
+def _row(values: Any) -> MatchRow:
+    values = list(values)
+    values[8:10] = map(bool, values[8:10])
+    return MatchRow(*values)
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ",".join("?" * len(values))

@@ -9,7 +9,7 @@ from pathlib import Path
 from sixledger.service.store.base import StoreError
 
 #: `PRAGMA user_version` of the tables below. A change of them gets the next number and a migration.
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
 #: `PRAGMA application_id`: "6LGR". Tells our files from other people's.
 APPLICATION_ID = 0x364C4752
 #: RETURNING, and the repairs of WAL that came with it.
@@ -41,6 +41,33 @@ CREATE TABLE display_names (
     match INTEGER NOT NULL, seat INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (match, seat)
 ) WITHOUT ROWID;
 """
+
+#: What each version after the first one changes. A new file goes through all of them.
+_MIGRATIONS = {
+    2: """
+ALTER TABLE matches ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+ALTER TABLE matches ADD COLUMN private INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE matches ADD COLUMN no_spectators INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE matches ADD COLUMN rematch_of BLOB NOT NULL DEFAULT x'';
+CREATE INDEX matches_by_owner ON matches (owner, created_us, match_id) WHERE owner <> '';
+CREATE INDEX open_matches_by_owner ON matches (owner, status) WHERE owner <> '';
+CREATE TABLE bots (
+    match INTEGER NOT NULL, seat INTEGER NOT NULL, bot TEXT NOT NULL, PRIMARY KEY (match, seat)
+) WITHOUT ROWID;
+CREATE TABLE token_floors (
+    match_id BLOB NOT NULL, seat INTEGER NOT NULL, generation INTEGER NOT NULL, until_us INTEGER NOT NULL,
+    PRIMARY KEY (match_id, seat)
+) WITHOUT ROWID;
+CREATE TABLE api_keys (
+    id TEXT PRIMARY KEY, name TEXT NOT NULL, digest BLOB NOT NULL, scopes INTEGER NOT NULL, created_us INTEGER NOT NULL,
+    expires_us INTEGER NOT NULL, calls_per_second INTEGER NOT NULL, open_matches INTEGER NOT NULL, owner TEXT NOT NULL
+) WITHOUT ROWID;
+""",
+    3: """
+ALTER TABLE matches ADD COLUMN next_deadline_us INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX matches_by_deadline ON matches (next_deadline_us, match_id) WHERE next_deadline_us > 0;
+""",
+}
 
 
 def connect(path: Path, *, cache_kib: int, writes: bool = False) -> sqlite3.Connection:
@@ -92,7 +119,7 @@ def create_file(path: Path) -> None:
 
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Switch to WAL and create the tables, or check that they are ours. Raises StoreError."""
+    """Switch to WAL and create the tables, or check that they are ours and bring them up to date. Raises StoreError."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -107,8 +134,16 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
     (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StoreError(f"{path} cannot use write-ahead logging (journal mode {mode}): put it on a local disk")
-    if is_new:
-        connection.executescript(
-            f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {APPLICATION_ID:d}; "
-            f"PRAGMA user_version = {SCHEMA_VERSION:d}; COMMIT;"
-        )
+    steps = _TABLES if is_new else ""
+    steps += "".join(_MIGRATIONS[number] for number in range(max(version, 1) + 1, SCHEMA_VERSION + 1))
+    if steps:
+        try:
+            # All of it or nothing: the version is part of the transaction.
+            connection.executescript(
+                f"BEGIN IMMEDIATE; {steps} PRAGMA application_id = {APPLICATION_ID:d}; "
+                f"PRAGMA user_version = {SCHEMA_VERSION:d}; COMMIT;"
+            )
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise

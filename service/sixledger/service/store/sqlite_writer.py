@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
-from sixledger.service.store.base import Appended, AppendResult, Entry, MatchRow, RequestTaken, SeqTaken
+from sixledger.service.store.base import (
+    Appended,
+    AppendResult,
+    Entry,
+    MatchRow,
+    RequestTaken,
+    SeqTaken,
+    TokenFloor,
+)
 from sixledger.service.store.sqlite_schema import SEQ_BITS
 
 #: Rows of one INSERT. A statement costs a wait for the interpreter lock, and compiling it grows with its rows.
@@ -17,6 +26,11 @@ _CHUNK = 64
 _APPENDED = Appended()
 _SEQ_TAKEN = SeqTaken()
 
+RAISE_FLOOR = (
+    "INSERT INTO token_floors VALUES (?, ?, ?, ?) ON CONFLICT (match_id, seat) DO UPDATE SET "
+    "generation = max(generation, excluded.generation), until_us = max(until_us, excluded.until_us)"
+)
+PUT_API_KEY = "INSERT OR REPLACE INTO api_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _SET_NAME = "INSERT INTO display_names VALUES (?, ?, ?) ON CONFLICT (match, seat) DO UPDATE SET name = excluded.name"
 
 
@@ -25,6 +39,14 @@ class Job(NamedTuple):
 
     entry: Entry
     row: MatchRow | None
+
+
+class Aside(NamedTuple):
+    """A change beside the matches, which may be made twice: a statement, and the floor that it raises."""
+
+    statement: str
+    values: tuple[object, ...]
+    floor: tuple[bytes, int, TokenFloor] | None = None
 
 
 class _Head(NamedTuple):
@@ -50,7 +72,39 @@ class BatchWriter:
         self._max_heads = max_heads
         #: By match id, the longest unused first.
         self._heads: dict[bytes, _Head] = {}
+        #: Floors of tokens by match id and seat. Others may read it at any time.
+        self.floors: dict[tuple[bytes, int], int] = {
+            (match_id, seat): generation
+            for match_id, seat, generation in connection.execute(
+                "SELECT match_id, seat, generation FROM token_floors WHERE until_us > ?", (time.time_ns() // 1000,)
+            )
+        }
         self._read_numbers()
+
+    def write_all(self, jobs: Sequence[Job | Aside]) -> list[AppendResult]:
+        """As `write`, with changes beside the matches among the jobs; if it raises, those may have been made."""
+        asides = [job for job in jobs if isinstance(job, Aside)]
+        if asides:
+            self._write_asides(asides)
+        appends = iter(self.write([job for job in jobs if isinstance(job, Job)]))
+        return [_APPENDED if isinstance(job, Aside) else next(appends) for job in jobs]
+
+    def _write_asides(self, asides: Sequence[Aside]) -> None:
+        self._roll_back()
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            for aside in asides:
+                self._connection.execute(aside.statement, aside.values)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        for aside in asides:
+            if aside.floor is not None:
+                self._raise_floor(*aside.floor)
+
+    def _raise_floor(self, match_id: bytes, seat: int, floor: TokenFloor) -> None:
+        self.floors[match_id, seat] = max(floor.generation, self.floors.get((match_id, seat), 0))
 
     def write(self, jobs: Sequence[Job]) -> list[AppendResult]:
         """Make the batch durable; results in the order of the jobs. If it raises, nothing was changed."""
@@ -91,6 +145,8 @@ class BatchWriter:
             self._heads[entry.match_id] = _Head(match, entry.seq + 1)
             if job.row is not None:
                 self._matches = match
+            if entry.floor is not None:
+                self._raise_floor(entry.match_id, entry.seat, entry.floor)
         self._records += len(written)
         excess = len(self._heads) - self._max_heads
         for match_id in list(islice(self._heads, max(excess, 0))):
@@ -163,14 +219,23 @@ class BatchWriter:
         for number, (_, match, (entry, row)) in enumerate(batch, self._records + 1):
             if row is not None:
                 matches += (
-                    match, row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status, row.joined
+                    match, row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status, row.joined,
+                    row.owner, row.private, row.no_spectators, row.rematch_of, row.next_deadline_us,
                 )  # fmt: skip
             records += (number, entry.record)
             places += (match << SEQ_BITS | entry.seq, number)
             requests += (match, entry.kind, entry.seat, entry.request_id, entry.seq)
-            if entry.status is not None or entry.joined is not None or entry.display_name is not None:
+            if (
+                entry.status is not None
+                or entry.joined is not None
+                or entry.display_name is not None
+                or entry.seats is not None
+                or entry.bot is not None
+                or entry.floor is not None
+                or entry.next_deadline_us is not None
+            ):
                 changes.append((match, entry))
-        self._insert_rows("matches", 8, matches)
+        self._insert_rows("matches", 13, matches)
         self._insert_rows("records", 2, records)
         self._insert_rows("places", 2, places)
         self._insert_rows("requests", 5, requests)
@@ -194,6 +259,17 @@ class BatchWriter:
             execute(_SET_NAME, (match, entry.seat, entry.display_name))
         elif entry.display_name is not None:
             execute("DELETE FROM display_names WHERE match = ? AND seat = ?", (match, entry.seat))
+        if entry.seats is not None:
+            execute("UPDATE matches SET seats = ? WHERE id = ?", (entry.seats, match))
+        if entry.next_deadline_us is not None:
+            execute("UPDATE matches SET next_deadline_us = ? WHERE id = ?", (entry.next_deadline_us, match))
+        if entry.bot:
+            execute("INSERT OR REPLACE INTO bots VALUES (?, ?, ?)", (match, entry.seat, entry.bot))
+        elif entry.bot is not None:
+            execute("DELETE FROM bots WHERE match = ? AND seat = ?", (match, entry.seat))
+        if entry.floor is not None:
+            floor = entry.floor
+            execute(RAISE_FLOOR, (entry.match_id, entry.seat, floor.generation, floor.until_us))
 
 
 @cache

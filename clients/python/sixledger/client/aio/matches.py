@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from asyncio import Lock
+from asyncio import Lock, Queue
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from google.protobuf.message import Message
 from sixledger.client.aio.driver import Driver
+from sixledger.client.aio.streams import AsyncMatchStream
 from sixledger.client.aio.tables import AsyncSeatedMatch, AsyncWatchedMatch
 from sixledger.client.core.hosting import UNSPECIFIED, CreatedMatch, Hosting, Mode
 from sixledger.client.core.session import Session
+from sixledger.client.core.tracker import Recorded
 from sixledger.client.credentials import Credentials
+from sixledger.client.errors import ClientError
+from sixledger.ledger.clocks import NO_POLICY
 from sixledger.v1 import match_service_pb2, record_pb2
 
 ANY_STATUS = match_service_pb2.MATCH_STATUS_UNSPECIFIED
@@ -22,7 +28,13 @@ class Matches:
     def __init__(self, driver: Driver, session: Session) -> None:
         """Made by the client."""
         self._driver = driver
-        self._hosting = Hosting(session, Lock)
+        self._stream = partial(AsyncMatchStream, driver)
+        self._hosting = Hosting(session, Lock, Queue)
+
+    @property
+    def flows(self) -> Hosting:
+        """What the calls do, as flows: for the other areas of the client."""
+        return self._hosting
 
     # -- opening and joining -----------------------------------------------------------------------
 
@@ -33,35 +45,56 @@ class Matches:
         seats: int,
         options: Message | None = None,
         mode: Mode = UNSPECIFIED,
+        ready_seats: int = 0,
+        private: bool = False,
+        spectators: bool = True,
+        clock: record_pb2.Clock | None = None,
+        on_timeout: record_pb2.TimeoutPolicy.ValueType = NO_POLICY,
         secret: bytes | None = None,
     ) -> CreatedMatch:
         """Open a match, and check that it is the one asked for.
 
         `options` are the game's Options or the envelope; absent ones take their defaults. `mode` says how the
         seats share in the randomness, by default commit and reveal. The same call with the same `secret`
-        (32 bytes, by default random) gives the same match. Raises UnknownGame, IllegalOptions or ServerCheated.
+        (32 bytes, by default random) gives the same match.
+
+        `ready_seats` asks every player to be ready, and lets so many begin (0: it begins when all seats are taken).
+        A `private` table is in no list, and is joined with an invitation of `client.lobby`. Without `spectators` only
+        its seats may look on.
+
+        `clock` holds the time limits (`time_limits` makes one from seconds), and `on_timeout` says what happens when a
+        seat runs out of time: nothing, TIMEOUT_POLICY_FIRST_LEGAL (its first legal command is played) or
+        TIMEOUT_POLICY_FORFEIT (it loses). Raises UnknownGame, IllegalOptions, Malformed or ServerCheated.
         """
-        return await self._driver.run(self._hosting.create(game, seats, options, mode, secret))
+        return await self._driver.run(
+            self._hosting.create(
+                game, seats, options, mode, secret, ready_seats, private, spectators, clock, on_timeout
+            )
+        )
 
     async def join(
         self,
         match_id: bytes,
-        seat: int,
+        seat: int | None = None,
         *,
         sign: bool = True,
         contribute: bool = True,
         display_name: str = "",
         save_to: str | Path | None = None,
+        invitation: str = "",
     ) -> AsyncSeatedMatch:
-        """Take a seat with a fresh key and a fresh contribution to the randomness.
+        """Take a seat, by default the first free one, with a fresh key and a fresh contribution to the randomness.
 
         With `sign` every act of the seat is signed. With `contribute` the seat takes part in the randomness,
         if the match takes contributions. `save_to` is a file for the credentials, written with mode 0600
-        before the seat is taken. Raises SeatTaken, UnknownMatch, UnknownRuleset, WrongPhase or ServerCheated.
+        before the seat is taken. `invitation` is needed at a private table.
+        Raises SeatTaken, NotInvited, UnknownMatch, UnknownRuleset, WrongPhase or ServerCheated.
         """
         return AsyncSeatedMatch(
             self._driver,
-            await self._driver.run(self._hosting.join(match_id, seat, sign, contribute, display_name, save_to)),
+            await self._driver.run(
+                self._hosting.join(match_id, seat, sign, contribute, display_name, save_to, invitation)
+            ),
         )
 
     async def resume(self, credentials: Credentials) -> AsyncSeatedMatch:
@@ -84,6 +117,34 @@ class Matches:
         """
         return await self._driver.run(self._hosting.abort(match_id, owner_token, request_id))
 
+    async def pause(self, match_id: bytes, owner_token: str, *, request_id: bytes | None = None) -> record_pb2.Record:
+        """Pause a running match: no time runs, and no command is accepted. The result is the record.
+
+        `owner_token` and `request_id` as for `abort`. Raises ForeignSeat, BadToken, MatchPaused (it is paused already)
+        or WrongPhase.
+        """
+        return await self._driver.run(self._hosting.pause(match_id, owner_token, request_id, resume=False))
+
+    async def unpause(self, match_id: bytes, owner_token: str, *, request_id: bytes | None = None) -> record_pb2.Record:
+        """Let a paused match go on. The result is the record.
+
+        `owner_token` and `request_id` as for `abort`. Raises ForeignSeat, BadToken or WrongPhase.
+        """
+        return await self._driver.run(self._hosting.pause(match_id, owner_token, request_id, resume=True))
+
+    # -- playing several ---------------------------------------------------------------------------
+
+    def stream(self) -> AsyncMatchStream:
+        """A stream for any number of matches: commands up, records and replies down. Close it after use."""
+        return self._stream(self._hosting.streaming())
+
+    async def play_all(self, moves: Sequence[tuple[AsyncSeatedMatch, Message]]) -> list[Recorded | ClientError]:
+        """Play a command at each of several tables, in one call. The results are in the order of the moves.
+
+        A command that was refused has its error as the result. Raises ServerCheated.
+        """
+        return await self._driver.run(self._hosting.play_all([(table._seat, command) for table, command in moves]))
+
     # -- reading -----------------------------------------------------------------------------------
 
     async def get(self, match_id: bytes) -> match_service_pb2.GetMatchResponse:
@@ -91,10 +152,19 @@ class Matches:
         return await self._driver.run(self._hosting.get(match_id))
 
     async def list(
-        self, *, status: match_service_pb2.MatchStatus.ValueType = ANY_STATUS, game: str = "", limit: int = 50
+        self,
+        *,
+        status: match_service_pb2.MatchStatus.ValueType = ANY_STATUS,
+        game: str = "",
+        limit: int = 50,
+        free_seats: bool = False,
+        mine: bool = False,
     ) -> list[match_service_pb2.MatchSummary]:
-        """At most `limit` matches, newest first, of one status and one game if given."""
-        return await self._driver.run(self._hosting.list(status, game, limit))
+        """At most `limit` public matches, newest first, of one status and one game if given.
+
+        `free_seats`: only those with a seat to take. `mine`: those opened with the client's API key, private ones too.
+        """
+        return await self._driver.run(self._hosting.list(status, game, limit, free_seats, mine))
 
     async def view(self, match_id: bytes, token: str = "") -> match_service_pb2.GetViewResponse:
         """What the service shows to the seat of `token`, or to a spectator. Tables compute it themselves."""

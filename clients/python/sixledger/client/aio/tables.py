@@ -15,7 +15,7 @@ from sixledger.client.core.tracker import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.engine.game import Outcome
 from sixledger.ledger.match import Match
-from sixledger.v1 import match_service_pb2, replay_service_pb2
+from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
 
 class AsyncWatchedMatch:
@@ -63,6 +63,13 @@ class AsyncWatchedMatch:
     def outcome(self) -> Outcome | None:
         """The result; None while the match runs, or if it was aborted before the game started."""
         return self._table.tracker.outcome()
+
+    def clock(self) -> match_service_pb2.ClockState | None:
+        """How the clocks stand now: what every seat has left. None if the match has no time limits and is not paused.
+
+        Computed here, from the records and the time of the service as far as its messages told; nothing is asked.
+        """
+        return self._table.tracker.clock()
 
     # -- following ---------------------------------------------------------------------------------
 
@@ -140,6 +147,11 @@ class AsyncSeatedMatch(AsyncWatchedMatch):
         return self._seat.credentials
 
     @property
+    def flows(self) -> SeatTable:
+        """What the table does, as flows: for the areas of the client."""
+        return self._seat
+
+    @property
     def may_act(self) -> bool:
         """True if the seat may act after the last record received."""
         return self._seat.tracker.may_act
@@ -163,3 +175,25 @@ class AsyncSeatedMatch(AsyncWatchedMatch):
     async def resign(self) -> Recorded:
         """Resign: the match ends. The result is the record. Raises WrongPhase."""
         return await self._driver.run(self._seat.resign())
+
+    async def ready(self) -> Recorded:
+        """Say that the seat is ready, at a table that asks for it. The result is the record. Raises WrongPhase."""
+        return await self._driver.run(self._seat.ready())
+
+    async def leave(self) -> record_pb2.Record:
+        """Give the seat up before the seats are closed: it is free again. The result is the record.
+
+        The table follows the match no longer; `turn` is false from then on. Raises WrongPhase.
+        """
+        return await self._driver.run(self._seat.leave())
+
+    async def refresh_token(self) -> None:
+        """Take a fresh token in place of the one that will expire. Credentials with a file are saved."""
+        await self._driver.run(self._seat.refresh_token())
+
+    async def revoke_tokens(self) -> None:
+        """Make all tokens of the seat worthless but a fresh one, which this table has.
+
+        For somebody who fears that another has seen the token. Credentials with a file are saved.
+        """
+        await self._driver.run(self._seat.revoke_tokens())

@@ -43,6 +43,7 @@ def join_request(credentials: Credentials, first_hash: bytes) -> match_service_p
         observed_head=first_hash if public_key else b"",
         signature=credentials.sign(keys.ActKind.JOIN, 0, first_hash, request_id, public_key),
         display_name=credentials.display_name,
+        invitation=credentials.invitation,
     )
 
 
@@ -58,6 +59,8 @@ def due(match: Match, credentials: Credentials) -> keys.ActKind | None:
     """
     if not credentials.contributes or not match.closed or match.entropy or match.over:
         return None
+    if credentials.seat >= len(match.seats):
+        return None
     own = match.seats[credentials.seat]
     if match.opened.mode == COMMIT_REVEAL:
         if not own.commitment:
@@ -67,12 +70,29 @@ def due(match: Match, credentials: Credentials) -> keys.ActKind | None:
     return None if own.contribution else keys.ActKind.CONTRIBUTION
 
 
-def check_own_seat(match: Match, body: record_pb2.Body, credentials: Credentials) -> None:
-    """The own seat must stand in the ledger as its owner made it. Raises ForgedAct or ContributionIgnored."""
+def own_step(body: record_pb2.Body, credentials: Credentials) -> str:
+    """The step that the own seat made with a record: `joined` by its holder and nobody before, `left`, …; or none."""
+    if not body.lifecycle or body.cause.kind != record_pb2.CAUSE_KIND_SEAT or body.cause.seat != credentials.seat:
+        return ""
+    step = body.lifecycle[0].WhichOneof("step") or ""
+    if step == "joined" and body.cause.request_id != credentials.request_id("join"):
+        return ""  # somebody had the seat before, or has it since
+    return step
+
+
+def check_own_seat(match: Match, body: record_pb2.Body, credentials: Credentials, since: int) -> None:
+    """The own seat must stand in the ledger as its owner made it. Raises ForgedAct or ContributionIgnored.
+
+    `since` is the record of the own join. Others may have had the seat before.
+    """
     if not body.lifecycle:
         return
-    seat = match.seats[credentials.seat]
-    if seat.joined and (seat.public_key, seat.contributes) != (credentials.public_key, credentials.contributes):
+    seat = match.seats[credentials.seat] if credentials.seat < len(match.seats) else None
+    if seat is None or not seat.joined or seat.since != since:
+        if match.closed and not match.over:
+            raise ForgedAct("the seats were closed without the own one", seq=body.seq)
+        return
+    if (seat.public_key, seat.contributes) != (credentials.public_key, credentials.contributes):
         raise ForgedAct("the own seat was taken with another key or choice", seq=body.seq)
     if match.opened.mode == COMMIT_REVEAL and seat.commitment not in (b"", contribution_commitment(credentials)):
         raise ContributionIgnored("holds another commitment than the own one", seq=body.seq)

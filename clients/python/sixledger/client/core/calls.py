@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 from google.protobuf.message import Message
-from sixledger.client.core.flow import Flow
-from sixledger.client.core.session import CATALOG, ENGINE, REPLAY, Session
+from sixledger.client.core.flow import Flow, Unary
+from sixledger.client.core.session import ACCESS, CATALOG, ENGINE, REPLAY, Session
 from sixledger.ledger.heads import VerifierKey
-from sixledger.v1 import catalog_service_pb2, engine_service_pb2, game_pb2, record_pb2, replay_service_pb2
+from sixledger.v1 import (
+    access_service_pb2,
+    catalog_service_pb2,
+    engine_service_pb2,
+    game_pb2,
+    record_pb2,
+    replay_service_pb2,
+)
 
 State: TypeAlias = engine_service_pb2.EngineState | engine_service_pb2.Checkpoint | Iterable[record_pb2.Record]
 
@@ -58,6 +65,8 @@ class EngineCalls:
         time_us: int,
         mode: record_pb2.ContributionMode.ValueType,
         immediate: bool,
+        clock: record_pb2.Clock | None,
+        on_timeout: record_pb2.TimeoutPolicy.ValueType,
     ) -> Flow[engine_service_pb2.StartMatchResponse]:
         """Record 0."""
         request = engine_service_pb2.StartMatchRequest(
@@ -70,6 +79,8 @@ class EngineCalls:
             time_us=time_us,
             mode=mode,
             immediate=immediate,
+            clock=clock,
+            timeout_policy=on_timeout,
         )
         return self._session.call(ENGINE, "StartMatch", request)
 
@@ -77,7 +88,9 @@ class EngineCalls:
         self, state: State, root_secret: bytes, action: engine_service_pb2.Action
     ) -> Flow[engine_service_pb2.ApplyActionResponse]:
         """The next record."""
-        request = engine_service_pb2.ApplyActionRequest(state=_state(state), root_secret=root_secret, action=action)
+        request = engine_service_pb2.ApplyActionRequest(
+            state=engine_state(state), root_secret=root_secret, action=action
+        )
         return self._session.call(ENGINE, "ApplyAction", request)
 
     def play(
@@ -97,13 +110,58 @@ class EngineCalls:
 
     def legal(self, state: State, seat: int) -> Flow[engine_service_pb2.ListEngineLegalCommandsResponse]:
         """The legal commands of a seat."""
-        request = engine_service_pb2.ListEngineLegalCommandsRequest(state=_state(state), seat=seat)
+        request = engine_service_pb2.ListEngineLegalCommandsRequest(state=engine_state(state), seat=seat)
         return self._session.call(ENGINE, "ListEngineLegalCommands", request)
 
     def view(self, state: State, seat: int | None) -> Flow[engine_service_pb2.GetEngineViewResponse]:
         """What a seat or a spectator sees."""
-        request = engine_service_pb2.GetEngineViewRequest(state=_state(state), seat=seat)
+        request = engine_service_pb2.GetEngineViewRequest(state=engine_state(state), seat=seat)
         return self._session.call(ENGINE, "GetEngineView", request)
+
+
+class AccessCalls:
+    """API keys."""
+
+    def __init__(self, session: Session) -> None:
+        """Calls of one session."""
+        self._session = session
+
+    def create(
+        self,
+        name: str,
+        scopes: Iterable[access_service_pb2.ApiScope.ValueType],
+        valid: int,
+        calls_per_second: int,
+        open_matches: int,
+        replaces: str,
+        overlap: int,
+    ) -> Flow[access_service_pb2.CreateApiKeyResponse]:
+        """A new key. Not repeated: each call makes one."""
+        request = access_service_pb2.CreateApiKeyRequest(
+            name=name,
+            scopes=scopes,
+            valid_s=valid,
+            calls_per_second=calls_per_second,
+            open_matches=open_matches,
+            replaces=replaces,
+            overlap_s=overlap,
+        )
+        reply: access_service_pb2.CreateApiKeyResponse = yield Unary(
+            ACCESS, "CreateApiKey", request, self._session.settings.timeout
+        )
+        return reply
+
+    def list(self) -> Flow[Sequence[access_service_pb2.ApiKey]]:
+        """All keys."""
+        reply = yield from self._session.call(ACCESS, "ListApiKeys", access_service_pb2.ListApiKeysRequest())
+        return tuple(reply.keys)
+
+    def revoke(self, key_id: str, overlap: int) -> Flow[access_service_pb2.ApiKey]:
+        """End a key."""
+        request = access_service_pb2.RevokeApiKeyRequest(id=key_id, overlap_s=overlap)
+        reply = yield from self._session.call(ACCESS, "RevokeApiKey", request)
+        key: access_service_pb2.ApiKey = reply.key
+        return key
 
 
 class ReplayCalls:
@@ -131,7 +189,8 @@ class ReplayCalls:
         return report
 
 
-def _state(state: State) -> engine_service_pb2.EngineState:
+def engine_state(state: State) -> engine_service_pb2.EngineState:
+    """The state as a message."""
     if isinstance(state, engine_service_pb2.EngineState):
         return state
     if isinstance(state, engine_service_pb2.Checkpoint):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from sixledger.client.core.flow import Backoff, Flow, Handle, Read
+from sixledger.client.core.flow import Backoff, Flow, Handle, Read, Sleep
 from sixledger.client.core.session import Session
 from sixledger.client.core.tracker import Recorded, Tracker
 from sixledger.client.errors import (
     BadHead,
+    BadToken,
     BrokenStream,
     ClientError,
     Closed,
@@ -41,6 +42,8 @@ class Feed:
         #: True while the open stream has sent every record that existed.
         self.caught_up = False
         self._closed = False
+        #: The token with which the stream was opened.
+        self._token = ""
 
     def close(self) -> None:
         """Give the stream up for good; whoever waits for it gets Closed."""
@@ -66,7 +69,10 @@ class Feed:
                 message = yield from self._read()
             except (ServiceError, TransportError) as error:
                 self.drop()
-                pause = backoff.after(error)
+                if isinstance(error, BadToken) and (self._tracker.renewing or self._token != self._current_token()):
+                    pause = Sleep(self._session.settings.first_pause)  # the seat is about to have, or has, a fresh one
+                else:
+                    pause = backoff.after(error)
             except BaseException:  # a read that was given up half-way: the stream cannot be read on
                 self.drop()
                 raise
@@ -77,11 +83,15 @@ class Feed:
                 pause = backoff.after(TransportError("UNAVAILABLE", "the stream ended before the match"))
             yield pause
 
+    def _current_token(self) -> str:
+        credentials = self._tracker.credentials
+        return credentials.token if credentials is not None else ""
+
     def _read(self) -> Flow[match_service_pb2.WatchMatchResponse | None]:
         handle = self._handle
         if handle is None:
             tracker = self._tracker
-            token = tracker.credentials.token if tracker.credentials is not None else ""
+            token = self._token = self._current_token()
             request = match_service_pb2.WatchMatchRequest(
                 match_id=tracker.match_id, token=token, first_seq=tracker.count
             )
@@ -97,9 +107,11 @@ class Feed:
             if kind == "record":
                 return self._record(message.record)
             if kind == "heartbeat":
+                self._tracker.time.learn(message.heartbeat.time_us)
                 return message.heartbeat
             if kind == "caught_up":
                 self._tracker.head(message.caught_up.head, exactly=self._expected)
+                self._tracker.time.learn(message.caught_up.time_us)
                 self.caught_up = True
                 return message.caught_up
             if kind == "ended":

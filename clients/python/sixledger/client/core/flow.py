@@ -58,6 +58,37 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
+class Duplex:
+    """Open a stream that goes both ways; the result is its Handle.
+
+    What is put into the queue `outbox` is sent, as `pack` makes a message of it: several at once, `most` at most, if
+    they gathered meanwhile. None ends the sending.
+    """
+
+    service: str
+    method: str
+    outbox: Any
+    pack: Callable[[list[Any]], Message] = field(repr=False)
+    most: int
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Wait for the next thing in a queue, at most so many seconds; None: for ever. Raises TransportError."""
+
+    queue: Any
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """Run another flow beside this one, to its end or until the client is closed."""
+
+    flow: Flow[None]
+
+
+@dataclass(frozen=True, slots=True)
 class Read:
     """Wait for the next message of a stream; the result is the message, or None at its end."""
 
@@ -79,8 +110,20 @@ class Locked:
     flow: Flow[Any]
 
 
-Effect: TypeAlias = Unary | Upload | Open | Read | Sleep | Locked
+Effect: TypeAlias = Unary | Upload | Open | Duplex | Take | Spawn | Read | Sleep | Locked
 Flow: TypeAlias = Generator[Effect, Any, T]
+
+
+def gathered(first: Any, outbox: Any, most: int) -> tuple[list[Any], bool]:
+    """What is in an outbox, `first` included, at most `most`; and True if the sending ends after it."""
+    batch = []
+    item = first
+    while item is not None:
+        batch.append(item)
+        if len(batch) >= most or outbox.empty():
+            return batch, False
+        item = outbox.get_nowait()
+    return batch, True
 
 
 class Backoff:
@@ -100,7 +143,10 @@ class Backoff:
             raise error
         pause = self._pause * self._jitter.uniform(0.5, 1.0)
         self._pause = min(2 * self._pause, self._settings.longest_pause)
-        return Sleep(pause)
+        least = error.retry_after if isinstance(error, ServiceError) else 0.0
+        if self._clock() + least >= self._until:
+            raise error
+        return Sleep(max(pause, least))
 
 
 def repeated(effect: Unary | Upload, settings: Settings) -> Flow[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,22 +13,29 @@ from sixledger.client.core import acts, ledgers
 from sixledger.client.core.flow import Backoff, Flow, Read
 from sixledger.client.core.receipts import Receipts
 from sixledger.client.core.session import MATCHES, Session
+from sixledger.client.core.streams import PlayStream
 from sixledger.client.core.table import SeatTable, Table
-from sixledger.client.core.tracker import Tracker
+from sixledger.client.core.tracker import Recorded, Tracker
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import (
     BadHead,
+    BrokenStream,
+    ClientError,
     ForgedAct,
     OriginChanged,
     RewrittenHistory,
+    SeatTaken,
+    ServerCheated,
     ServiceError,
     Tampered,
     TransportError,
     UnknownRuleset,
 )
+from sixledger.client.statuses import from_failure
 from sixledger.engine.errors import EngineError
 from sixledger.engine.registry import installed
 from sixledger.engine.schema import Malformed
+from sixledger.ledger.clocks import NO_POLICY, settled
 from sixledger.ledger.hashing import sha256
 from sixledger.ledger.heads import VerifierKey
 from sixledger.ledger.match import Match
@@ -38,6 +45,8 @@ from sixledger.v1 import game_pb2, match_service_pb2, record_pb2
 Mode: TypeAlias = record_pb2.ContributionMode.ValueType
 UNSPECIFIED = record_pb2.CONTRIBUTION_MODE_UNSPECIFIED
 SERVER_ONLY = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
+#: Commands of one batch.
+_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +66,113 @@ class CreatedMatch:
 class Hosting:
     """Matches on a service."""
 
-    def __init__(self, session: Session, lock: Callable[[], Any]) -> None:
-        """`lock` makes a lock of the driver."""
+    def __init__(
+        self,
+        session: Session,
+        lock: Callable[[], Any],
+        queue: Callable[[], Any] | None = None,
+        stream: PlayStream | None = None,
+    ) -> None:
+        """`lock` and `queue` make those of the driver. With `stream` tables are followed and played over it."""
         self._session = session
         self._lock = lock
+        self._queue = queue
+        if stream is None and queue is not None and session.settings.play_stream:
+            stream = PlayStream(session, queue)
+        self.stream = stream
+
+    def streaming(self) -> Hosting:
+        """The same with a play stream of its own."""
+        assert self._queue is not None
+        return Hosting(self._session, self._lock, self._queue, PlayStream(self._session, self._queue))
+
+    # -- playing several ---------------------------------------------------------------------------
+
+    def play_all(self, moves: Sequence[tuple[SeatTable, Message]]) -> Flow[list[Recorded | ClientError]]:
+        """Play commands at several tables at once; a result for each, in order."""
+        if not moves:
+            return []
+        requests = []
+        for table, command in moves:
+            requests.append((yield from table.request(command)))
+        played: Sequence[match_service_pb2.PlayedCommand | match_service_pb2.SubmitCommandResponse | ClientError]
+        if self.stream is not None:
+            played = yield from self.stream.submit(requests)
+        else:
+            played = yield from self._submit_all(requests)
+        results: list[Recorded | ClientError] = []
+        for (table, _), request, answer in zip(moves, requests, played, strict=True):
+            try:
+                results.append((yield from table.take_played(request, answer)))
+            except ServerCheated:
+                raise
+            except ClientError as error:
+                results.append(error)
+        return results
+
+    def _submit_all(
+        self, requests: Sequence[match_service_pb2.SubmitCommandRequest]
+    ) -> Flow[list[match_service_pb2.SubmitCommandResponse | ClientError]]:
+        """The results of a batch; those that are unavailable are sent again while there is patience."""
+        results: dict[int, match_service_pb2.SubmitCommandResponse | ClientError] = {}
+        backoff = Backoff(self._session.settings)
+        while True:
+            left = [number for number in range(len(requests)) if number not in results][:_BATCH]
+            batch = match_service_pb2.SubmitCommandsRequest(commands=[requests[number] for number in left])
+            reply = yield from self._session.call(MATCHES, "SubmitCommands", batch)
+            if len(reply.results) != len(left):
+                raise BrokenStream(f"{len(left)} commands were answered with {len(reply.results)} results")
+            errors: list[ServiceError] = []
+            for number, result in zip(left, reply.results, strict=True):
+                if result.WhichOneof("result") == "reply":
+                    results[number] = result.reply
+                    continue
+                error = from_failure(result.failure)
+                results[number] = error
+                if error.retryable:
+                    errors.append(error)
+            if errors:
+                try:
+                    pause = backoff.after(errors[0])
+                except ServiceError:
+                    errors = []  # the patience is used up: their results are these errors
+                else:
+                    for number in left:
+                        if results[number] in errors:
+                            del results[number]
+                    yield pause
+            if len(results) == len(requests):
+                return [results[number] for number in range(len(requests))]
 
     # -- opening -----------------------------------------------------------------------------------
 
     def create(
-        self, game: str, seats: int, options: Message | None, mode: Mode, secret: bytes | None
+        self,
+        game: str,
+        seats: int,
+        options: Message | None,
+        mode: Mode,
+        secret: bytes | None,
+        ready_seats: int = 0,
+        private: bool = False,
+        spectators: bool = True,
+        clock: record_pb2.Clock | None = None,
+        on_timeout: record_pb2.TimeoutPolicy.ValueType = NO_POLICY,
     ) -> Flow[CreatedMatch]:
         """Open a match, and check that it is the one asked for."""
         key = yield from self._session.origin_key()
         secret = secrets.token_bytes(32) if secret is None else secret
         request = match_service_pb2.CreateMatchRequest(
-            game=game, options=self._options(game, options), seats=seats, mode=mode, secret=secret
+            game=game,
+            options=self._options(game, options),
+            seats=seats,
+            mode=mode,
+            secret=secret,
+            ready_seats=ready_seats,
+            private=private,
+            no_spectators=not spectators,
+            clock=clock,
+            timeout_policy=on_timeout,
         )
         reply = yield from self._session.call(MATCHES, "CreateMatch", request)
         if reply.match_id != sha256(b"sixledger/match/1\n", secret)[:16]:
@@ -102,13 +203,44 @@ class Hosting:
     # -- joining -----------------------------------------------------------------------------------
 
     def join(
-        self, match_id: bytes, seat: int, sign: bool, contribute: bool, display_name: str, save_to: str | Path | None
+        self,
+        match_id: bytes,
+        seat: int | None,
+        sign: bool,
+        contribute: bool,
+        display_name: str,
+        save_to: str | Path | None,
+        invitation: str = "",
     ) -> Flow[SeatTable]:
-        """Take a seat with fresh credentials."""
+        """Take a seat with fresh credentials; without a number the first one that is free."""
+        if seat is not None:
+            return (yield from self._join(match_id, seat, sign, contribute, display_name, save_to, invitation))
+        info = yield from self.get(match_id)
+        for number, each in enumerate(info.match.seats):
+            if each.joined:
+                continue
+            try:
+                return (yield from self._join(match_id, number, sign, contribute, display_name, save_to, invitation))
+            except SeatTaken:
+                continue  # somebody was faster
+        raise SeatTaken("no seat is free")
+
+    def _join(
+        self,
+        match_id: bytes,
+        seat: int,
+        sign: bool,
+        contribute: bool,
+        display_name: str,
+        save_to: str | Path | None,
+        invitation: str,
+    ) -> Flow[SeatTable]:
         key = yield from self._session.origin_key()
         opening = yield from self._opening(match_id, key)
         wants = contribute and opening.opened.mode != SERVER_ONLY
-        credentials = Credentials.new(match_id, seat, sign=sign, contribute=wants, display_name=display_name)
+        credentials = Credentials.new(
+            match_id, seat, sign=sign, contribute=wants, display_name=display_name, invitation=invitation
+        )
         if save_to is not None:
             credentials.save(save_to)  # before the call: its reply may get lost
         return (yield from self._take_seat(credentials, key, opening.first_hash))
@@ -120,13 +252,13 @@ class Hosting:
             raise OriginChanged(f"the match began with {credentials.origin_key}, here signs {key}")
         if credentials.token:
             tracker = Tracker(credentials.match_id, key, credentials, self._session.registry)
-            return SeatTable(self._session, tracker, self._lock(), credentials)
+            return SeatTable(self._session, tracker, self._lock(), credentials, self.stream)
         opening = yield from self._opening(credentials.match_id, key)
         return (yield from self._take_seat(credentials, key, opening.first_hash))
 
     def _take_seat(self, credentials: Credentials, key: VerifierKey, first_hash: bytes) -> Flow[SeatTable]:
         tracker = Tracker(credentials.match_id, key, credentials, self._session.registry)
-        table = SeatTable(self._session, tracker, self._lock(), credentials)
+        table = SeatTable(self._session, tracker, self._lock(), credentials, self.stream)
         request = acts.join_request(credentials, first_hash)
         reply = yield from self._session.call(MATCHES, "JoinMatch", request)
         credentials.token, credentials.origin_key = reply.token, str(key)
@@ -157,18 +289,31 @@ class Hosting:
         """The table of a spectator."""
         key = yield from self._session.origin_key()
         tracker = Tracker(match_id, key, registry=self._session.registry)
-        return Table(self._session, tracker, self._lock())
+        return Table(self._session, tracker, self._lock(), self.stream)
 
     def abort(self, match_id: bytes, owner_token: str, request_id: bytes | None) -> Flow[record_pb2.Record]:
         """Abort a match; the result is the record."""
+        return (yield from self._owner_act("AbortMatch", match_id, owner_token, request_id))
+
+    def pause(
+        self, match_id: bytes, owner_token: str, request_id: bytes | None, *, resume: bool
+    ) -> Flow[record_pb2.Record]:
+        """Pause a match or let it go on; the result is the record."""
+        method = "ResumeMatch" if resume else "PauseMatch"
+        return (yield from self._owner_act(method, match_id, owner_token, request_id))
+
+    def _owner_act(
+        self, method: str, match_id: bytes, owner_token: str, request_id: bytes | None
+    ) -> Flow[record_pb2.Record]:
         request_id = request_id or secrets.token_bytes(16)
-        request = match_service_pb2.AbortMatchRequest(match_id=match_id, owner_token=owner_token, request_id=request_id)
+        kind = getattr(match_service_pb2, f"{method}Request")
+        request = kind(match_id=match_id, owner_token=owner_token, request_id=request_id)
         key = yield from self._session.origin_key()
-        reply = yield from self._session.call(MATCHES, "AbortMatch", request)
+        reply = yield from self._session.call(MATCHES, method, request)
         body = read_body(reply.record)
         count = Receipts(match_id, key).take(reply.head)
         if (body.match_id, body.cause.request_id, body.seq + 1) != (match_id, request_id, count):
-            raise ForgedAct("the reply to the abort is the record of another act", seq=body.seq)
+            raise ForgedAct("the reply to an act of the owner is the record of another one", seq=body.seq)
         record: record_pb2.Record = reply.record
         return record
 
@@ -179,14 +324,24 @@ class Hosting:
         return self._session.call(MATCHES, "GetMatch", match_service_pb2.GetMatchRequest(match_id=match_id))
 
     def list(
-        self, status: match_service_pb2.MatchStatus.ValueType, game: str, limit: int
+        self,
+        status: match_service_pb2.MatchStatus.ValueType,
+        game: str,
+        limit: int,
+        free_seats: bool = False,
+        mine: bool = False,
     ) -> Flow[list[match_service_pb2.MatchSummary]]:
         """Matches, newest first, page by page."""
         found: list[match_service_pb2.MatchSummary] = []
         token = ""
         while len(found) < limit:
             request = match_service_pb2.ListMatchesRequest(
-                page_size=min(100, limit - len(found)), page_token=token, status=status, game=game
+                page_size=min(100, limit - len(found)),
+                page_token=token,
+                status=status,
+                game=game,
+                free_seats=free_seats,
+                mine=mine,
             )
             reply = yield from self._session.call(MATCHES, "ListMatches", request)
             found += reply.matches
@@ -242,6 +397,9 @@ def _check_opened(match: Match, request: match_service_pb2.CreateMatchRequest) -
         and len(match.seats) == request.seats
         and match.setup.options == asked
         and match.opened.mode == (request.mode or acts.COMMIT_REVEAL)
+        and match.opened.ready_seats == request.ready_seats
+        and settled(request.clock, request.timeout_policy)
+        == (match.opened.clock if match.opened.HasField("clock") else None, match.opened.timeout_policy)
     )
     if not same:
         raise Tampered("the match was opened in another way than asked for", layer="rules", seq=0)

@@ -15,6 +15,7 @@ from sixledger.ledger.heads import VerifierKey
 from sixledger.v1 import catalog_service_pb2
 
 CATALOG, MATCHES, ENGINE, REPLAY = "CatalogService", "MatchService", "EngineService", "ReplayService"
+ACCESS = "AccessService"
 
 
 class Session:

@@ -10,11 +10,12 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.client.core import acts, ledgers
 from sixledger.client.core.feed import Feed, WatchItem
-from sixledger.client.core.flow import Flow, Locked
+from sixledger.client.core.flow import Flow, Locked, Unary
 from sixledger.client.core.session import MATCHES, Session
+from sixledger.client.core.streams import PlayStream, StreamFeed
 from sixledger.client.core.tracker import Recorded, Tracker
 from sixledger.client.credentials import Credentials
-from sixledger.client.errors import BadHead, ForgedAct, RewrittenHistory, WrongPhase
+from sixledger.client.errors import BadHead, ClientError, ForgedAct, RewrittenHistory, WrongPhase
 from sixledger.ledger.keys import ActKind
 from sixledger.ledger.records import read_body
 from sixledger.v1 import game_pb2, match_service_pb2, record_pb2, replay_service_pb2
@@ -23,11 +24,12 @@ from sixledger.v1 import game_pb2, match_service_pb2, record_pb2, replay_service
 class Table:
     """A match that is followed. Flows with a leading underscore need the lock of the feed."""
 
-    def __init__(self, session: Session, tracker: Tracker, lock: Any) -> None:
-        """`lock` is the driver's, for its `Locked`."""
+    def __init__(self, session: Session, tracker: Tracker, lock: Any, stream: PlayStream | None = None) -> None:
+        """`lock` is the driver's, for its `Locked`. The match is followed over `stream`, if there is one."""
         self.session = session
         self.tracker = tracker
-        self.feed = Feed(session, tracker)
+        self.stream = stream
+        self.feed = Feed(session, tracker) if stream is None else StreamFeed(session, tracker, stream)
         self.lock = lock
 
     def pull(self, behind: int) -> Flow[WatchItem | None]:
@@ -80,9 +82,11 @@ class Table:
 class SeatTable(Table):
     """The table of a player, who holds the credentials of a seat."""
 
-    def __init__(self, session: Session, tracker: Tracker, lock: Any, credentials: Credentials) -> None:
-        """`tracker` is that of the same credentials."""
-        super().__init__(session, tracker, lock)
+    def __init__(
+        self, session: Session, tracker: Tracker, lock: Any, credentials: Credentials, stream: PlayStream | None = None
+    ) -> None:
+        """`tracker` is that of the same credentials. Commands go over `stream`, if there is one."""
+        super().__init__(session, tracker, lock, stream)
         self.credentials = credentials
 
     # -- waiting -----------------------------------------------------------------------------------
@@ -99,7 +103,7 @@ class SeatTable(Table):
 
     def _turn(self) -> Flow[bool]:
         while True:
-            if self.tracker.over:
+            if self.tracker.over or self.tracker.left:
                 return False
             if self.feed.caught_up and self.tracker.may_act:
                 return True
@@ -114,7 +118,7 @@ class SeatTable(Table):
     def _contribute(self) -> Flow[None]:
         """Do what the seat owes to the randomness."""
         credentials = self.credentials
-        while self.tracker.count and (kind := acts.due(self.tracker.match, credentials)):
+        while self.tracker.count and not self.tracker.left and (kind := acts.due(self.tracker.match, credentials)):
             request: Message
             if kind is ActKind.COMMITMENT:
                 payload = acts.contribution_commitment(credentials)
@@ -133,12 +137,23 @@ class SeatTable(Table):
                 while self.tracker.count == behind:
                     yield from self.feed.pull()
                 continue
+            if not reply.head:
+                self.tracker.refuse(BadHead("the reply to an act comes without a signed head"))
             yield from self._take_reply(act.request_id, reply.record, (), reply.head)
 
     # -- acting ------------------------------------------------------------------------------------
 
     def play(self, command: Message, decision: int | None = None) -> Flow[Recorded]:
         """Play a command; the result is its record."""
+        request = yield from self.request(command, decision)
+        if self.stream is None:
+            reply = yield from self.session.call(MATCHES, "SubmitCommand", request)
+            return (yield from self.take_reply(request.act.request_id, reply.record, reply.late_openings, reply.head))
+        (played,) = yield from self.stream.submit([request])
+        return (yield from self.take_played(request, played))
+
+    def request(self, command: Message, decision: int | None = None) -> Flow[match_service_pb2.SubmitCommandRequest]:
+        """The request that plays a command, signed if the seat signs."""
         if not self.tracker.started:
             yield Locked(self.lock, self._until_started())
         with self.tracker.lock:
@@ -148,9 +163,22 @@ class SeatTable(Table):
             request_id = uuid.uuid4().bytes
             self.tracker.sent(request_id, data)
             act = acts.act(self.credentials, ActKind.COMMAND, request_id, match.hash, data, answered)
-        request = match_service_pb2.SubmitCommandRequest(act=act, decision=answered, command=data)
-        reply = yield from self.session.call(MATCHES, "SubmitCommand", request)
-        return (yield from self.take_reply(act.request_id, reply.record, reply.late_openings, reply.head))
+        return match_service_pb2.SubmitCommandRequest(act=act, decision=answered, command=data)
+
+    def take_played(
+        self,
+        request: match_service_pb2.SubmitCommandRequest,
+        played: match_service_pb2.PlayedCommand | match_service_pb2.SubmitCommandResponse | ClientError,
+    ) -> Flow[Recorded]:
+        """Take what came of a command on a stream or in a batch. Raises what it was refused with."""
+        if isinstance(played, ClientError):
+            raise played
+        on_stream = isinstance(played, match_service_pb2.PlayedCommand)
+        return (
+            yield from self.take_reply(
+                request.act.request_id, played.record, played.late_openings, played.head, needs_head=not on_stream
+            )
+        )
 
     def _until_started(self) -> Flow[None]:
         while not self.tracker.started:
@@ -160,14 +188,61 @@ class SeatTable(Table):
 
     def resign(self) -> Flow[Recorded]:
         """Resign; the result is the record."""
-        if not self.tracker.count:
-            yield from self.refresh()
-        request_id = self.credentials.request_id("resign")
-        # Record 0 may be observed at any time: nobody's move in between can make the signature out of date.
-        act = acts.act(self.credentials, ActKind.RESIGN, request_id, self.tracker.match.first_hash)
+        request_id, act = yield from self._lasting_act(ActKind.RESIGN, "resign")
         request = match_service_pb2.ResignMatchRequest(act=act)
         reply = yield from self.session.call(MATCHES, "ResignMatch", request)
         return (yield from self.take_reply(request_id, reply.record, reply.late_openings, reply.head))
+
+    def ready(self) -> Flow[Recorded]:
+        """Say that the seat is ready; the result is the record."""
+        request_id, act = yield from self._lasting_act(ActKind.READY, "ready")
+        request = match_service_pb2.DeclareReadyRequest(act=act)
+        reply = yield from self.session.call(MATCHES, "DeclareReady", request)
+        return (yield from self.take_reply(request_id, reply.record, (), reply.head))
+
+    def leave(self) -> Flow[record_pb2.Record]:
+        """Give the seat up before the seats are closed; the result is the record."""
+        request_id, act = yield from self._lasting_act(ActKind.LEAVE, "leave")
+        reply = yield from self.session.call(MATCHES, "LeaveMatch", match_service_pb2.LeaveMatchRequest(act=act))
+        # Records before it that are not here stay away: the token is worth nothing any more.
+        if self._take_now(request_id, reply.record, (), reply.head) is None:
+            self.tracker.head(reply.head, least=read_body(reply.record).seq + 1)
+        self.tracker.left = True
+        self.feed.close()
+        record: record_pb2.Record = reply.record
+        return record
+
+    def refresh_token(self) -> Flow[None]:
+        """Take a fresh token in place of the one that will expire."""
+        request = match_service_pb2.RefreshTokenRequest(match_id=self.tracker.match_id, token=self.credentials.token)
+        reply = yield from self.session.call(MATCHES, "RefreshToken", request)
+        self._take_token(reply.token)
+
+    def revoke_tokens(self) -> Flow[None]:
+        """Make all tokens of the seat worthless, and take a fresh one."""
+        request = match_service_pb2.RevokeTokensRequest(
+            match_id=self.tracker.match_id, token=self.credentials.token, own=match_service_pb2.OwnTokens()
+        )
+        # Not repeated: after the first time the old token is worth nothing.
+        self.tracker.renewing = True
+        try:
+            reply = yield Unary(MATCHES, "RevokeTokens", request, self.session.settings.timeout)
+            self._take_token(reply.token)
+        finally:
+            self.tracker.renewing = False
+
+    def _take_token(self, token: str) -> None:
+        self.credentials.token = token
+        if self.credentials.path is not None:
+            self.credentials.save()
+
+    def _lasting_act(self, kind: ActKind, purpose: str) -> Flow[tuple[bytes, match_service_pb2.Act]]:
+        """An act that happens once, and its request id."""
+        if not self.tracker.count:
+            yield from self.refresh()
+        request_id = self.credentials.request_id(purpose)
+        # Record 0 may be observed at any time: nobody's move in between can make the signature out of date.
+        return request_id, acts.act(self.credentials, kind, request_id, self.tracker.match.first_hash)
 
     def _act(self, kind: ActKind, request_id: bytes, payload: bytes) -> match_service_pb2.Act:
         return acts.act(self.credentials, kind, request_id, self.tracker.match.hash, payload)
@@ -175,9 +250,21 @@ class SeatTable(Table):
     # -- replies -----------------------------------------------------------------------------------
 
     def take_reply(
-        self, request_id: bytes, record: record_pb2.Record, late: Sequence[record_pb2.LateOpenings], head: str
+        self,
+        request_id: bytes,
+        record: record_pb2.Record,
+        late: Sequence[record_pb2.LateOpenings],
+        head: str,
+        *,
+        needs_head: bool = True,
     ) -> Flow[Recorded]:
-        """Take the record of an own act; records before it that are not here yet are read first."""
+        """Take the record of an own act; records before it that are not here yet are read first.
+
+        Without `needs_head` it may come without a signed head: on streams heads come now and then.
+        """
+        if needs_head and not head:
+            seq = read_body(record).seq
+            self.tracker.refuse(BadHead("the reply to an act comes without a signed head", seq=seq))
         taken = self._take_now(request_id, record, late, head)
         if taken is None:
             taken = yield Locked(self.lock, self._take_reply(request_id, record, late, head))
@@ -198,8 +285,6 @@ class SeatTable(Table):
         body = read_body(record)
         if (body.cause.request_id, body.cause.seat) != (request_id, self.credentials.seat):
             tracker.refuse(ForgedAct("the reply to an act is the record of another one", seq=body.seq))
-        if not head:
-            tracker.refuse(BadHead("the reply to an act comes without a signed head", seq=body.seq))
         with tracker.lock:
             if body.seq > tracker.count:
                 return None
@@ -208,7 +293,8 @@ class SeatTable(Table):
             if body.match_id != tracker.match_id:
                 tracker.refuse(RewrittenHistory("the reply is of another match", seq=body.seq))
             taken = tracker.confirm(body.seq, record)
-            tracker.head(head, exactly=body.seq + 1)
+            if head:
+                tracker.head(head, exactly=body.seq + 1)
             return taken
 
 

@@ -15,16 +15,18 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.client.core import acts
 from sixledger.client.core.receipts import Receipts
+from sixledger.client.core.timing import ServiceTime
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import BadHead, BadOpening, ClientError, ForgedAct, RewrittenHistory, cheated
 from sixledger.engine.game import Outcome
 from sixledger.engine.registry import Registry
 from sixledger.ledger import keys, records
+from sixledger.ledger.clocks import reading
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.heads import VerifierKey
 from sixledger.ledger.match import Match, act_fault, begin
 from sixledger.ledger.records import Facts
-from sixledger.v1 import record_pb2
+from sixledger.v1 import match_service_pb2, record_pb2
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,18 @@ class Tracker:
         self.credentials = credentials
         self.viewer = credentials.seat if credentials is not None else None
         self.receipts = Receipts(match_id, key)
+        #: What time it is at the service.
+        self.time = ServiceTime()
         self.received: list[Recorded] = []
         #: What ended the trust in the service; every later use raises it.
         self.fault: ClientError | None = None
         self.registry = registry
+        #: True once the own seat was given up: from then on the viewer is nobody.
+        self.left = False
+        #: True while the own token is about to be replaced.
+        self.renewing = False
+        #: Number of the record of the own join; -1 before.
+        self._since = -1
         self._match: Match | None = None
         #: Seals that are not open, as (record, seal), by epoch.
         self._closed: dict[int, set[tuple[int, int]]] = {}
@@ -107,7 +117,7 @@ class Tracker:
     @property
     def may_act(self) -> bool:
         """True if the own seat may act now."""
-        return self.started and self.viewer in self.match.to_act
+        return self.started and not self.left and self.viewer in self.match.to_act and not self.match.paused
 
     def view(self) -> Any:
         """What the viewer sees, a message of the game. Raises LookupError before the start."""
@@ -124,6 +134,10 @@ class Tracker:
         """The result, or None while the match runs or if it ended before the start."""
         match = self.match
         return match.game.outcome(match.state) if match.state is not None else None
+
+    def clock(self) -> match_service_pb2.ClockState | None:
+        """How the clocks stand now, by the time of the service; None without time limits."""
+        return reading(self.match, self.time.now())
 
     def _running(self) -> Match:
         match = self.match
@@ -188,16 +202,27 @@ class Tracker:
         recent = match.recent.copy()
         facts = match.apply(record)
         if self.credentials is not None:
-            acts.check_own_seat(match, facts.body, self.credentials)
-            self._check_sent(facts)
+            self._check_own(match, facts, self.credentials)
         self._check_openings(record, facts)
-        if facts.closed and facts.command_bytes is None and facts.owners[0] == -1:
+        of_seat = facts.body.cause.kind == record_pb2.CAUSE_KIND_SEAT  # what a timer plays is not signed
+        if of_seat and facts.closed and facts.command_bytes is None and facts.owners[0] == -1:
             self._recent[match.seq] = recent
         opened = self._open_late(late)
         self.receipts.meet(match.seq + 1, record.hash, facts.body.time_us)
         recorded = Recorded(match.seq, record, facts, opened)
         self.received.append(recorded)
+        self.time.learn(facts.body.time_us)
         return recorded
+
+    def _check_own(self, match: Match, facts: Facts, credentials: Credentials) -> None:
+        step = acts.own_step(facts.body, credentials)
+        if step == "joined":
+            self._since = match.seq
+        elif step == "left" and self._since >= 0:
+            self.left = True
+        if not self.left:
+            acts.check_own_seat(match, facts.body, credentials, self._since)
+        self._check_sent(facts)
 
     def _check_openings(self, record: record_pb2.Record, facts: Facts) -> None:
         """The openings must be exactly those that the viewer may have at this record."""

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from queue import SimpleQueue
+from threading import Lock
+
 from sixledger.client.core.calls import EngineCalls, State
+from sixledger.client.core.engine_session import EngineStream
 from sixledger.client.core.session import Session
 from sixledger.client.sync.driver import Driver
+from sixledger.client.sync.engine_session import EngineSession
+from sixledger.ledger.clocks import NO_POLICY
 from sixledger.v1 import engine_service_pb2, game_pb2, record_pb2
 
 
@@ -18,6 +25,8 @@ class Engine:
         """Made by the client."""
         self._driver = driver
         self._calls = EngineCalls(session)
+        self._session = partial(EngineSession, driver)
+        self._stream = partial(EngineStream, session, Lock, SimpleQueue)
 
     def start(
         self,
@@ -31,20 +40,29 @@ class Engine:
         time_us: int,
         mode: record_pb2.ContributionMode.ValueType = record_pb2.CONTRIBUTION_MODE_UNSPECIFIED,
         immediate: bool = False,
+        clock: record_pb2.Clock | None = None,
+        on_timeout: record_pb2.TimeoutPolicy.ValueType = NO_POLICY,
     ) -> engine_service_pb2.StartMatchResponse:
         """Make record 0. `root_secret` has 32 bytes, `match_id` and `request_id` 16, `time_us` is in microseconds.
 
-        `immediate` closes the seats at once and starts the game in record 0. Raises UnknownGame,
+        `immediate` closes the seats at once and starts the game in record 0. `clock` and `on_timeout` as for
+        `client.matches.create`; the caller fires the `timers` of the replies, see `apply`. Raises UnknownGame,
         IllegalOptions or Malformed.
         """
         return self._driver.run(
-            self._calls.start(game, seats, options, root_secret, match_id, request_id, time_us, mode, immediate)
+            self._calls.start(
+                game, seats, options, root_secret, match_id, request_id, time_us, mode, immediate, clock, on_timeout
+            )
         )
 
     def apply(
         self, state: State, action: engine_service_pb2.Action, *, root_secret: bytes
     ) -> engine_service_pb2.ApplyActionResponse:
-        """Make the next record. Raises IllegalCommand, StaleDecision, WrongPhase, BadSignature or Malformed."""
+        """Make the next record. Raises IllegalCommand, StaleDecision, WrongPhase, BadSignature or Malformed.
+
+        A timer fires with the action that `sixledger.ledger.clocks.fire` makes of it; nothing else happens later than
+        the deadline of an armed timer: that raises TimerDue.
+        """
         return self._driver.run(self._calls.apply(state, root_secret, action))
 
     def play(
@@ -68,3 +86,7 @@ class Engine:
     def view(self, state: State, seat: int | None = None) -> engine_service_pb2.GetEngineViewResponse:
         """What a seat sees, or a spectator without `seat`."""
         return self._driver.run(self._calls.view(state, seat))
+
+    def session(self) -> EngineSession:
+        """A session that keeps one match in the service for the length of a stream. Close it after use."""
+        return self._session(self._stream())
