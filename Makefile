@@ -20,7 +20,7 @@ endif
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test lint lint-style lint-types lint-layers lint-schema format proto golden bench wheel clean
+.PHONY: help setup run serve test lint lint-style lint-types lint-layers lint-schema format proto golden soak bench wheel clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ proto: $(VENV)/.installed-proto ## Generate the Python code of the schema
 
 golden: $(VENV)/.installed-test ## Write the golden files anew; review every changed byte
 	$(PY) tests/support/golden.py --update
+
+soak: $(VENV)/.installed-test ## Play ten thousand random matches of every game with all invariants on
+	$(PY) tests/soak/soak.py $(ARGS)
 
 bench: $(VENV)/.installed-test ## Measure the parts and the whole
 	$(PY) tests/bench/run.py $(ARGS)

@@ -54,6 +54,8 @@ class Playthrough:
     seed: int
     #: Ends the match at this command, if any: {at = 12, reason = "resigned", seat = 1}.
     leave: dict[str, Any] = field(default_factory=dict)
+    #: The table gives this command, if any: {at = 7, command = "time_up"}.
+    table: dict[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -74,7 +76,7 @@ def playthroughs() -> list[Playthrough]:
 
 
 def given_commands(text: str) -> list[str]:
-    """The commands in a transcript, each `<seat> <command>`, and `leave …` lines."""
+    """The commands in a transcript, each `<seat> <command>` or `table <command>`, and `leave …` lines."""
     return [line.removeprefix("  > ") for line in text.splitlines() if line.startswith("  > ")]
 
 
@@ -117,6 +119,8 @@ def _lines(entry: Playthrough, given: list[str] | None) -> Iterator[str]:
             chosen = given[number]
         elif number == entry.leave.get("at"):
             chosen = f"leave {entry.leave['reason']} {entry.leave.get('seat', '-')}"
+        elif number == entry.table.get("at"):
+            chosen = f"table {entry.table['command']}"
         else:
             seat = choices.choice(decision.seats)
             chosen = f"{seat} {show_command(game, choices.choice(game.legal(state, seat)))}"
@@ -140,12 +144,12 @@ def _legal(game: Game[Any], state: Any, seat: int) -> str:
 
 
 def _events(game: Game[Any], state: Any, chosen: str, chance: Chance) -> Iterator[Any]:
-    """The events of a line `<seat> <command>` or `leave <reason> <seat>`."""
+    """The events of a line `<seat> <command>`, `table <command>` or `leave <reason> <seat>`."""
     first, rest = chosen.split(" ", 1)
     if first == "leave":
         reason, seat = rest.split()
         return game.leave(state, reason, None if seat == "-" else int(seat))
-    return game.play(state, int(first), read_command(game, rest), chance)
+    return game.play(state, None if first == "table" else int(first), read_command(game, rest), chance)
 
 
 def _order(game: Game[Any]) -> Any:

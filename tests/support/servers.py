@@ -244,13 +244,14 @@ async def create(
     client: Client,
     players: Sequence[Player] | int = 2,
     *,
+    game: str = "nimmt",
     options: game_pb2.Options = ONE_ROUND,
     mode: record_pb2.ContributionMode.ValueType = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY,
 ) -> HostedTable:
     """A match that nobody has joined yet."""
     seated = [Player(seat) for seat in range(players)] if isinstance(players, int) else list(players)
     request = pb.CreateMatchRequest(
-        game="nimmt", options=options, seats=len(seated), mode=mode, secret=secrets.token_bytes(32)
+        game=game, options=options, seats=len(seated), mode=mode, secret=secrets.token_bytes(32)
     )
     reply = await client.match.CreateMatch(request)
     return HostedTable(client, reply.match_id, reply.owner_token, reply.record.hash, seated)

@@ -91,8 +91,7 @@ class MatchServicer:
     async def SubmitCommand(self, request: pb.SubmitCommandRequest) -> pb.SubmitCommandResponse:  # noqa: N802
         """Play a command."""
         seat, action = self._action(request.act)
-        if len(request.command) > MAX_COMMAND_BYTES:
-            raise malformed("command", f"has more than {MAX_COMMAND_BYTES} bytes")
+        _check_command(request.command)
         action.cause.decision = request.decision
         action.command = request.command
         posted = await self._host.act(request.act.match_id, action)
@@ -119,6 +118,20 @@ class MatchServicer:
         posted = await self._host.act(match_id, action)
         record, _ = await self._shown(posted, None)
         return pb.AbortMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
+
+    async def SubmitTableCommand(self, request: pb.SubmitTableCommandRequest) -> pb.SubmitTableCommandResponse:  # noqa: N802
+        """Give a command of the table."""
+        match_id = _check_match_id(request.match_id)
+        now = self._host.clock()
+        self._tokens.check_owner(request.owner_token, match_id, now)
+        _check_request_id(request.request_id, "request_id")
+        _check_command(request.command)
+        cause = record_pb2.Cause(kind=_TABLE, request_id=request.request_id)
+        action = engine_service_pb2.Action(cause=cause, time_us=now, command=request.command)
+        posted = await self._host.act(match_id, action)
+        record, late = await self._shown(posted, None)
+        head = self._host.head(posted.hosted, posted)
+        return pb.SubmitTableCommandResponse(record=record, late_openings=late, head=head)
 
     # -- reading ---------------------------------------------------------------------------------
 
@@ -268,6 +281,11 @@ def _check_match_id(match_id: bytes, field: str = "match_id") -> bytes:
 def _check_request_id(request_id: bytes, field: str) -> None:
     if len(request_id) != 16:
         raise malformed(field, "must be 16 bytes")
+
+
+def _check_command(command: bytes) -> None:
+    if len(command) > MAX_COMMAND_BYTES:
+        raise malformed("command", f"has more than {MAX_COMMAND_BYTES} bytes")
 
 
 def _check_signing(observed_head: bytes, signature: bytes, prefix: str) -> None:

@@ -60,6 +60,11 @@ class MatchServiceStub(object):
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandRequest.SerializeToString,
                 response_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandResponse.FromString,
                 _registered_method=True)
+        self.SubmitTableCommand = channel.unary_unary(
+                '/sixledger.v1.MatchService/SubmitTableCommand',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandResponse.FromString,
+                _registered_method=True)
         self.ResignMatch = channel.unary_unary(
                 '/sixledger.v1.MatchService/ResignMatch',
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.ResignMatchRequest.SerializeToString,
@@ -141,6 +146,13 @@ class MatchServiceServicer(object):
 
     def SubmitCommand(self, request, context):
         """Plays a command.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def SubmitTableCommand(self, request, context):
+        """Gives a command of the table, for example that time is up. For the owner of the table.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -236,6 +248,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.SubmitCommand,
                     request_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandRequest.FromString,
                     response_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitCommandResponse.SerializeToString,
+            ),
+            'SubmitTableCommand': grpc.unary_unary_rpc_method_handler(
+                    servicer.SubmitTableCommand,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandResponse.SerializeToString,
             ),
             'ResignMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.ResignMatch,
@@ -419,6 +436,33 @@ class MatchService(object):
             '/sixledger.v1.MatchService/SubmitCommand',
             sixledger_dot_v1_dot_match__service__pb2.SubmitCommandRequest.SerializeToString,
             sixledger_dot_v1_dot_match__service__pb2.SubmitCommandResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SubmitTableCommand(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/SubmitTableCommand',
+            sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -43,6 +43,8 @@ class MatchServiceStub:
     """Gives the contribution. The last one starts the game."""
     SubmitCommand: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.SubmitCommandRequest, _match_service_pb2.SubmitCommandResponse]
     """Plays a command."""
+    SubmitTableCommand: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.SubmitTableCommandRequest, _match_service_pb2.SubmitTableCommandResponse]
+    """Gives a command of the table, for example that time is up. For the owner of the table."""
     ResignMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ResignMatchRequest, _match_service_pb2.ResignMatchResponse]
     """Resigns: the match ends."""
     AbortMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]
@@ -77,6 +79,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     """Gives the contribution. The last one starts the game."""
     SubmitCommand: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SubmitCommandRequest, _match_service_pb2.SubmitCommandResponse]  # type: ignore[assignment]
     """Plays a command."""
+    SubmitTableCommand: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SubmitTableCommandRequest, _match_service_pb2.SubmitTableCommandResponse]  # type: ignore[assignment]
+    """Gives a command of the table, for example that time is up. For the owner of the table."""
     ResignMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ResignMatchRequest, _match_service_pb2.ResignMatchResponse]  # type: ignore[assignment]
     """Resigns: the match ends."""
     AbortMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]  # type: ignore[assignment]
@@ -138,6 +142,14 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_match_service_pb2.SubmitCommandResponse, _abc.Awaitable[_match_service_pb2.SubmitCommandResponse]]:
         """Plays a command."""
+
+    @_abc_1.abstractmethod
+    def SubmitTableCommand(
+        self,
+        request: _match_service_pb2.SubmitTableCommandRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.SubmitTableCommandResponse, _abc.Awaitable[_match_service_pb2.SubmitTableCommandResponse]]:
+        """Gives a command of the table, for example that time is up. For the owner of the table."""
 
     @_abc_1.abstractmethod
     def ResignMatch(

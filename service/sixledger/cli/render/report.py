@@ -77,9 +77,7 @@ def document(report: pb.VerifyReport, path: str, status: int) -> dict[str, Any]:
         "exit_status": status,
         "summary": report.summary,
         "match_id": report.match_id.hex() or None,
-        "ruleset": {"id": report.ruleset.id, "version": report.ruleset.version}
-        if report.HasField("ruleset")
-        else None,
+        "ruleset": {"id": report.ruleset.id, "version": report.ruleset.version} if report.HasField("ruleset") else None,
         "record_count": report.record_count,
         "signer_authenticated": report.signer_authenticated,
         "fairness": report.fairness,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import ContributionIgnored, ForgedAct, Tampered
+from sixledger.engine.game import Game
 from sixledger.ledger import hashing, keys
 from sixledger.ledger.match import Match
+from sixledger.ledger.records import Facts
 from sixledger.v1 import match_service_pb2, record_pb2
 
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
@@ -72,17 +76,19 @@ def due(match: Match, credentials: Credentials) -> keys.ActKind | None:
     return None if own.contribution else keys.ActKind.CONTRIBUTION
 
 
-def check_cause(body: record_pb2.Body) -> None:
+def check_cause(facts: Facts, game: Game[Any]) -> None:
     """Whoever is named as the cause must be the one who can have done this. Raises ForgedAct or Tampered.
 
     The fold checks the signature of the seat that the cause names; this makes sure that it is the right one.
     """
+    body = facts.body
     steps: list[str] = [step.WhichOneof("step") or "" for step in body.lifecycle]
     cause = body.cause
     if body.seq == 0:
         fits = cause.kind == TABLE and not body.command and steps[1:] in ([], ["closed", "sealed"])
     elif body.command:
-        fits = cause.kind == SEAT and not steps
+        of_table = cause.kind == TABLE and type(facts.command) in game.table_commands
+        fits = (cause.kind == SEAT or of_table) and not steps
     elif steps and steps[0] in _OF_SEAT:
         fits = cause.kind == SEAT and _seat_of(body.lifecycle[0]) == cause.seat and _follows(steps)
     else:

@@ -187,7 +187,7 @@ class Tracker:
             raise RewrittenHistory("opens another match than the one asked for", seq=0)
         recent = match.recent.copy()
         facts = match.apply(record)
-        acts.check_cause(facts.body)
+        acts.check_cause(facts, match.game)
         if self.credentials is not None:
             acts.check_own_seat(match, facts.body, self.credentials)
             self._check_sent(facts)
