@@ -103,7 +103,7 @@ def test_nobody_learns_whether_another_has_sealed_the_twin_of_an_own_card() -> N
 
 def test_the_records_of_sealed_choices_hold_no_card() -> None:
     made = table("nifty", 3, 7)
-    made.command(1, pb.SelectPair(cards=list(GAME.legal(made.match.state, 1)[5].cards)))
+    made.command(1, GAME.legal(made.match.state, 1)[5])
     body = records.read_body(made.shown(len(made.records) - 1, 0).record)
     event = GAME.schema.events.unpack(body.events[0])
     assert event == pb.Chosen(seat=1)

@@ -73,18 +73,8 @@ class Installed:
     @contextmanager
     def serving(self) -> Iterator[str]:
         """A server, as a process of its own; its address."""
-        command = [
-            sys.executable,
-            "-m",
-            "sixledger.cli.main",
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--origin",
-            "ranks.test",
-        ]
         with subprocess.Popen(
-            [*command, "--origin", "ranks.test", "--data-dir", self.folder / "data"],
+            [sys.executable, "-m", "sixledger.cli.main", "serve", "--listen", "127.0.0.1:0", "--origin", "ranks.test"],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,

@@ -58,7 +58,7 @@ def table(results: Sequence[Played]) -> Table:
     shown = Table(box=None, pad_edge=False)
     columns = ("game", "matches", "most rounds", "most commands", "most events", "most choices", "ledgers", "failures")
     for name in columns:
-        shown.add_column(name, justify="left" if name == "game" else "right")
+        shown.add_column(name, justify="left" if name == "game" else "right", no_wrap=name == "game")
     kinds: dict[str, list[Played]] = defaultdict(list)
     for each in results:
         kinds[each.kind].append(each)

@@ -165,7 +165,7 @@ class Game(ABC, Generic[S]):
 
     @abstractmethod
     def redeal(self, view: Any, stream: Stream) -> S:
-        """A complete state that could lie behind `view`, the view of a seat or a spectator of a started match.
+        """A complete state that could lie behind `view`, the view of a seat or a spectator of a match that goes on.
 
         What the view hides is dealt anew from `stream`, each way that the view allows as likely as the others
         (RULES 0.9: a view has no memory, so what was shown earlier counts for nothing). The result has this very

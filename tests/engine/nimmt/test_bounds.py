@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from random import Random
+from typing import Any
 
 import pytest
+from google.protobuf.message import Message
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 from support.matches import Table
@@ -82,14 +85,15 @@ VARIANTS = {
     "double": range(2, 11),
 }
 NIFTY_ROUNDS = {2: 12, 7: 6}
-#: The largest set of legal commands, and the most commands of a round, for so many seats (RULES 2.15).
-LARGEST = {
+#: The largest set of legal commands, and the most commands of a round, for n seats (RULES 2.15).
+Bound = Callable[[int], int]
+LARGEST: dict[str, Bound] = {
     "logic": lambda n: 10 * n + 4,
     "tournament": lambda n: 10 * n + 4,
     "nifty": lambda n: 91,
     "hand": lambda n: 256,
 }
-COMMANDS = {
+COMMANDS: dict[str, Bound] = {
     "logic": lambda n: 20 * n + 10,
     "tournament": lambda n: 20 * n + 10,
     "professional": lambda n: 20 * n,
@@ -121,7 +125,7 @@ def test_every_variant_stays_within_the_bounds_for_every_number_of_seats(name: s
             assert rounds <= MOST_ROUNDS[seats]
 
 
-def turns_of(options: pb.Options, seats: int, seed: int) -> list[list[object]]:
+def turns_of(options: pb.Options, seats: int, seed: int) -> list[list[Message]]:
     """The events of a match, turn by turn."""
     table = Table(GAME, GAME.complete(seats, options), seed)
     for _ in table.play_on(Random(seed)):
@@ -172,7 +176,7 @@ def test_hand_ends_by_the_last_cycle_at_the_latest(cycles: int) -> None:
     table = Table(GAME, GAME.complete(2, pb.Options(variant=pb.VARIANT_HAND, max_cycles=cycles)), 1)
     while not table.over:
         seat = GAME.decision(table.state).seats[0]
-        legal = GAME.legal(table.state, seat)
+        legal: list[Any] = GAME.legal(table.state, seat)
         best = max(legal, key=lambda command: len(command.cards)) if isinstance(legal[0], pb.KeepCards) else legal[0]
         table.act(seat, best)
         assert max(table.state.hand_counts) <= 16

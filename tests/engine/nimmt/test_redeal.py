@@ -133,6 +133,12 @@ def test_what_is_no_view_is_refused(change: Any) -> None:
         GAME.redeal(broken(change), late("base", 0).chance.stream(1, "redeal"))
 
 
+def test_after_the_end_there_is_nothing_to_deal() -> None:
+    table = late("hand", 100_000)
+    with pytest.raises(ValueError, match="the match has ended"):
+        deals(table, 0, 1)
+
+
 def test_the_position_is_no_view() -> None:
     table = late("base", 0)
     with pytest.raises(ValueError, match="no view"):

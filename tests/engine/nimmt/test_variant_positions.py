@@ -14,6 +14,9 @@ from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 from support.matches import Table, setups
 from support.nimmt import check
 
+#: Changes a position; what it returns does not matter.
+Damage = Callable[[pb.Position], Any]
+
 SETUPS = {name: setup for name, setup in setups(GAME).items() if setup.seats <= 5}
 
 
@@ -87,7 +90,7 @@ def move(cards: Any, target: Any) -> None:
     target.append(cards.pop())
 
 
-BROKEN: dict[str, tuple[Callable[[], pb.Position], Callable[[pb.Position], object], str]] = {
+BROKEN: dict[str, tuple[Callable[[], pb.Position], Damage, str]] = {
     "draft: pool out of order": (drafting, lambda p: p.pool.__setitem__(slice(None), p.pool[::-1]), "pool ascend"),
     "draft: another starter": (drafting, lambda p: setattr(p, "starter", (p.starter + 1) % 3), "draft in turn"),
     "draft: no starter": (drafting, lambda p: p.ClearField("starter"), "draft in turn"),

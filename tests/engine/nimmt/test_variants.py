@@ -212,7 +212,8 @@ def test_hand_scores_piles_once_and_hands_twice() -> None:
 def test_a_cycle_of_hand_ends_when_every_seat_has_had_its_turn() -> None:
     events = play_out(table("hand", 3, seed=2))
     cycles = 0
-    for one, two in pairwise([event for event in events if isinstance(event, pb.TurnEnded | pb.CycleEnded)]):
+    ends: list[Any] = [event for event in events if isinstance(event, pb.TurnEnded | pb.CycleEnded)]
+    for one, two in pairwise(ends):
         if isinstance(two, pb.CycleEnded):
             cycles += 1
             assert two.cycle == cycles

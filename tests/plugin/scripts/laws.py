@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from random import Random
 
 import pytest
+from google.protobuf.message import Message
 from ranks import GAME
+from ranks.state import State
 from ranks.v1 import ranks_pb2 as pb
 from sixledger.engine.chance import Chance
 from sixledger.engine.errors import IllegalCommand, MalformedCommand
@@ -20,9 +23,9 @@ for seed in range(60):
     random, chance = Random(seed), Chance.from_key(seed.to_bytes(32, "big"))
     setup = GAME.complete(seats, pb.Options(rounds=1 + seed % 4))
     state, viewers = GAME.blank(), (None, *range(seats))
-    folds = {viewer: GAME.blank() for viewer in viewers}
+    folds: dict[int | None, State] = {viewer: GAME.blank() for viewer in viewers}
 
-    def take(events, state=state, folds=folds):
+    def take(events: Iterable[Message], state: State = state, folds: dict[int | None, State] = folds) -> None:
         """Apply events to the state, and to each fold what its viewer may see."""
         for event in events:
             GAME.evolve(state, event)

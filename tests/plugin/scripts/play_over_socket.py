@@ -15,7 +15,10 @@ from ranks.v1 import ranks_pb2 as pb
 from sixledger.client import Client, errors, run_bot
 from sixledger.engine.bots import random_policy
 from sixledger.ledger.verify import verify
+from sixledger.v1 import record_pb2
 from sixledger.v1 import replay_service_pb2 as replay
+
+SERVER_ONLY = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
 
 address, path = sys.argv[1:]
 with Client(address) as client:
@@ -25,7 +28,7 @@ with Client(address) as client:
     assert info.game.presets[0].options.other.Is(pb.Options.DESCRIPTOR)
 
     # By hand: what the client computes is what the service shows, and the secret parts stay secret.
-    created = client.matches.create("ranks", seats=2, options=pb.Options(rounds=2), mode=3)
+    created = client.matches.create("ranks", seats=2, options=pb.Options(rounds=2), mode=SERVER_ONLY)
     first, second = (client.matches.join(created.match_id, seat) for seat in range(2))
     with first, second, client.matches.watch_match(created.match_id) as spectator:
         first.refresh()

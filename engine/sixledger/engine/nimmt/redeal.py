@@ -24,6 +24,8 @@ def redeal(view: Any, stream: Stream) -> State:
     """A state whose view is `view`; see `Game.redeal`."""
     if not isinstance(view, pb.View) or view.options.variant not in VARIANTS:
         raise ValueError("this is no view of a match of 6 nimmt! that has begun")
+    if view.phase == pb.PHASE_ENDED:  # scored hands (RULES 2.11) would bind the deal, and nothing can be played on
+        raise ValueError("there is nothing to deal anew: the match has ended")
     position = pb.Position()
     for field, value in view.ListFields():
         if field.name in _SAME:
@@ -69,7 +71,7 @@ def _fill(position: pb.SeatPosition, seat: pb.SeatView, view: pb.View, hidden: l
     hand, sealed = list(seat.hand), _sealed(seat)
     if not _is_own(view, seat):
         # A choice that waits for the others. Once all are turned up, the seat counts as having chosen as well.
-        choosing = seat.has_chosen and view.phase != pb.PHASE_PLACING
+        choosing = seat.has_chosen and view.phase == pb.PHASE_SELECTION
         cards = rules.cards_a_turn if choosing else 0
         held = seat.hand_count + cards
         # Where all cards are public, any of them may be the sealed one; else sealed cards come from the hidden.

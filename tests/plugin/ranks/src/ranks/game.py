@@ -157,7 +157,7 @@ class Ranks(Game[State]):
             to_act=decision.seats,
         )
         if seat is not None:
-            view.seat, view.card = seat, state.cards[seat]
+            view.viewer, view.card = seat, state.cards[seat]
             if (guess := state.guesses[seat]) is not None:
                 view.guess = guess
             view.legal.extend(pb.Command(guess=guess) for guess in self._guesses(state, seat))
@@ -211,7 +211,7 @@ class Ranks(Game[State]):
         """A state that could lie behind a view: the cards of the others dealt anew, and what they have guessed."""
         if not view.players:
             raise ValueError("the match has not started")
-        viewer = view.seat if view.HasField("seat") else None
+        viewer = view.viewer if view.HasField("viewer") else None
         hidden = stream.shuffle([card for card in PACK if viewer is None or card != view.card])
         cards = [view.card if seat == viewer else hidden.pop() for seat in range(view.players)]
         guesses = [stream.below(view.players) if done else None for done in view.guessed]

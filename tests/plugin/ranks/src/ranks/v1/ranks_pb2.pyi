@@ -408,7 +408,7 @@ class View(_message.Message):
     TO_ACT_FIELD_NUMBER: _builtins.int
     LEGAL_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
-    SEAT_FIELD_NUMBER: _builtins.int
+    VIEWER_FIELD_NUMBER: _builtins.int
     players: _builtins.int
     """Number of seats."""
     round: _builtins.int
@@ -419,7 +419,7 @@ class View(_message.Message):
     """The own guess, once it is given."""
     decision: _builtins.int
     """Number of the decision."""
-    seat: _builtins.int
+    viewer: _builtins.int
     """The viewer; absent for a spectator."""
     @_builtins.property
     def options(self) -> Global___Options:
@@ -459,24 +459,24 @@ class View(_message.Message):
         to_act: _abc.Iterable[_builtins.int] | None = ...,
         legal: _abc.Iterable[Global___Command] | None = ...,
         result: Global___MatchEnded | None = ...,
-        seat: _builtins.int | None = ...,
+        viewer: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "_guess", b"_guess", "_seat", b"_seat", "card", b"card", "guess", b"guess", "options", b"options", "result", b"result", "seat", b"seat"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "_guess", b"_guess", "_viewer", b"_viewer", "card", b"card", "guess", b"guess", "options", b"options", "result", b"result", "viewer", b"viewer"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "_guess", b"_guess", "_seat", b"_seat", "card", b"card", "decision", b"decision", "guess", b"guess", "guessed", b"guessed", "legal", b"legal", "options", b"options", "players", b"players", "result", b"result", "round", b"round", "seat", b"seat", "to_act", b"to_act", "totals", b"totals"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "_guess", b"_guess", "_viewer", b"_viewer", "card", b"card", "decision", b"decision", "guess", b"guess", "guessed", b"guessed", "legal", b"legal", "options", b"options", "players", b"players", "result", b"result", "round", b"round", "to_act", b"to_act", "totals", b"totals", "viewer", b"viewer"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__card: _TypeAlias = _typing.Literal["card"]  # noqa: Y015
     _WhichOneofArgType__card: _TypeAlias = _typing.Literal["_card", b"_card"]  # noqa: Y015
     _WhichOneofReturnType__guess: _TypeAlias = _typing.Literal["guess"]  # noqa: Y015
     _WhichOneofArgType__guess: _TypeAlias = _typing.Literal["_guess", b"_guess"]  # noqa: Y015
-    _WhichOneofReturnType__seat: _TypeAlias = _typing.Literal["seat"]  # noqa: Y015
-    _WhichOneofArgType__seat: _TypeAlias = _typing.Literal["_seat", b"_seat"]  # noqa: Y015
+    _WhichOneofReturnType__viewer: _TypeAlias = _typing.Literal["viewer"]  # noqa: Y015
+    _WhichOneofArgType__viewer: _TypeAlias = _typing.Literal["_viewer", b"_viewer"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__card) -> _WhichOneofReturnType__card | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__guess) -> _WhichOneofReturnType__guess | None: ...
     @_typing.overload
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__seat) -> _WhichOneofReturnType__seat | None: ...
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__viewer) -> _WhichOneofReturnType__viewer | None: ...
 
 Global___View: _TypeAlias = View  # noqa: Y015
 
