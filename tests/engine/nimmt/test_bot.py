@@ -36,20 +36,20 @@ def test_a_bot_gives_legal_commands_and_leaves_the_view_alone(name: str, policy:
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@pytest.mark.parametrize(("seats", "share"), [(2, 0.6), (4, 1.4 / 4)])
+@pytest.mark.parametrize(("seats", "share"), [(2, 0.55), (4, 1.2 / 4)])
 def test_the_heuristic_bot_beats_random_ones(name: str, seats: int, share: float) -> None:
-    """In matches of one round, where luck counts most (the tournament: of as many games as seats), on every seat."""
+    """In a few matches of one round, where luck counts most, on every seat in turn; to 66 it wins far more."""
     options = pb.Options(variant=of(name))
     if name != "tournament":
         options.end_mode = pb.END_MODE_ROUNDS
     setup = GAME.complete(seats, options)
     won = 0.0
-    for number in range(60):
+    for number in range(40):
         policies = [bot("nimmt", "random")] * seats
         policies[number % seats] = heuristic
         winners = play(GAME, setup, policies, 3, number).outcome.winners
         won += (number % seats in winners) / len(winners)
-    assert won / 60 >= share
+    assert won / 40 >= share
 
 
 def test_cards_are_imagined_by_the_rules_of_their_variant() -> None:

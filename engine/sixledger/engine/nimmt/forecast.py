@@ -76,18 +76,6 @@ def cost(lay: Lay, rows: Rows, before: Iterable[int], own: Iterable[int]) -> int
     return sum(bullheads(lay(table, card)) for card in own)
 
 
-def margin(lay: Lay, rows: Rows, others: Sequence[int], own: int) -> int:
-    """By how many bullheads the own card collects more than those of `others`, ascending, in one turn."""
-    table, lead = rows[:], 0
-    waiting = True
-    for card in others:
-        if waiting and own < card:
-            lead += bullheads(lay(table, own))
-            waiting = False
-        lead -= bullheads(lay(table, card))
-    return lead + bullheads(lay(table, own)) if waiting else lead
-
-
 def _collect(rows: Rows, row: int, card: int) -> tuple[int, ...]:
     """The row is collected and starts anew with the card."""
     collected, rows[row] = rows[row], (card,)
