@@ -20,7 +20,7 @@ endif
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test browser docs lint lint-style lint-types lint-layers lint-schema format proto golden pictures bench wheel clean
+.PHONY: help setup run serve test browser docs lint lint-style lint-types lint-layers lint-schema format proto golden pictures soak bench wheel clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ golden: $(VENV)/.installed-test ## Write the golden files anew; review every cha
 
 pictures: $(VENV)/.installed-test ## Draw the terminal pictures of the documentation anew
 	$(PY) tests/support/pictures.py
+
+soak: $(VENV)/.installed-test ## Play ten thousand random matches of every game with all invariants on
+	$(PY) tests/soak/soak.py $(ARGS)
 
 bench: $(VENV)/.installed-test ## Measure the parts and the whole
 	$(PY) tests/bench/run.py $(ARGS)

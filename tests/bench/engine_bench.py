@@ -195,7 +195,7 @@ def _simulations(matches: int, rounds: int) -> tuple[Comparison, list[Figure]]:
     one = Spread.of([single for _, single in pairs])
     smart = Spread.of([rate(heuristic, max(matches // 20, 5), 1) for _ in range(rounds)])
     return (
-        Comparison.of("simulation, 2 processes", "1 process", "matches/s", pairs, low_is_good=False),
+        Comparison.of("simulation, 2 processes", "1 process", "matches/s", pairs, reach=1.8, low_is_good=False),
         [Figure("random bots, 5 seats", "matches/s", one), Figure("heuristic bots, 5 seats", "matches/s", smart)],
     )
 

@@ -18,7 +18,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench import disk_bench, engine_bench, full_bench, ledger_bench, store_bench, stream_bench, unary_bench
+from bench import (
+    disk_bench,
+    engine_bench,
+    full_bench,
+    games_bench,
+    ledger_bench,
+    store_bench,
+    stream_bench,
+    unary_bench,
+)
 from bench.measure import Comparison, Figure, Report
 
 _COMPARISONS = ["Measured", "", "Baseline", "", "Ratio (min–max)", "Reach"]
@@ -39,6 +48,7 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
     """The benchmarks by name. `quick` takes fewer and shorter rounds."""
     return {
         "engine": lambda: engine_bench.run(10, 3, 60) if quick else engine_bench.run(),
+        "games": lambda: games_bench.run_all(4, 3, 50) if quick else games_bench.run_all(),
         "ledger": lambda: ledger_bench.run(3, 3) if quick else ledger_bench.run(),
         "disk": lambda: disk_bench.run(folder, 3, 0.2) if quick else disk_bench.run(folder),
         "store": lambda: store(folder, 3, 0.5) if quick else store(folder, 5, 1.5),
@@ -91,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Measure Sixledger: ratios to baselines of the same run.")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: under a minute")
     parser.add_argument(
-        "--only", action="append", metavar="PART", help="engine, ledger, disk, store, unary or full; repeatable"
+        "--only", action="append", metavar="PART", help="engine, games, ledger, disk, store, unary, stream or full"
     )
     parser.add_argument("--folder", type=Path, help="where stores are made: on the disk that is meant")
     parser.add_argument("--check", action="store_true", help="exit status 1 if a ratio is out of reach")

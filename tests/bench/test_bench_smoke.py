@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from bench import disk_bench, engine_bench, full_bench, ledger_bench, run, stream_bench, unary_bench
+from bench import disk_bench, engine_bench, full_bench, games_bench, ledger_bench, run, stream_bench, unary_bench
 from bench.engine_bench import drawn_script, play_bare, play_engine, script
 from bench.measure import Comparison, Figure, Report, Spread, number
 from sixledger.engine.nimmt import GAME
+from sixledger.engine.registry import installed
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference" / "benchmarks.md"
 
@@ -44,6 +45,15 @@ def test_packs_shuffled_beforehand_are_those_of_the_match() -> None:
 
 def test_the_engine_benchmark_runs() -> None:
     check(engine_bench.run(matches=1, rounds=1, simulated=10))
+
+
+def test_the_benchmark_of_all_games_runs() -> None:
+    """Every game and variant is in it, and the largest sets are as large as the rules say."""
+    check(games_bench.run_all(matches=1, rounds=1, times=1))
+    assert {game.id for _, game, _ in games_bench.setups()} == {game.id for game in installed().all()}
+    for make, size in games_bench.LARGEST.values():
+        state, seat = make()
+        assert len(GAME.legal(state, seat)) == size
 
 
 def test_the_ledger_benchmark_runs() -> None:

@@ -25,7 +25,7 @@ def encoded(record: Record) -> list[bytes]:
     return [event.DESCRIPTOR.name.encode() + event.SerializeToString() for _, event in record.events]
 
 
-def rejection(game: Game[Any], state: Any, seat: int, command: Message, table: Table) -> str | None:
+def rejection(game: Game[Any], state: Any, seat: int | None, command: Message, table: Table) -> str | None:
     """Why a command is rejected, or None; an accepted one has yielded its first event."""
     try:
         first = next(iter(game.play(state, seat, command, table.chance)))
@@ -42,6 +42,11 @@ def is_secret(event: Any) -> bool:
 
 
 @every_setup
+def test_complete_options_are_complete(game: Game[Any], setup: Setup) -> None:
+    assert game.complete(setup.seats, setup.options) == setup
+
+
+@every_setup
 @given(seed=SEEDS)
 def test_exactly_the_legal_commands_are_accepted(game: Game[Any], setup: Setup, seed: int) -> None:
     choices, table = Random(seed), Table(game, setup, seed)
@@ -55,11 +60,16 @@ def test_exactly_the_legal_commands_are_accepted(game: Game[Any], setup: Setup, 
                 for command in commands:
                     refused = rejection(game, table.state, seat, command, table)
                     assert (refused is None) == (command in legal)
+                assert not any(type(command) in game.table_commands for command in legal)
                 for command in legal:
                     assert rejection(game, table.state, seat, command, table) is None
                     run(game, copy := game.copy(table.state), game.play(copy, seat, command, table.chance))
+            of_table = game.table_legal(table.state)
+            for command in commands if game.table_commands else ():
+                assert (rejection(game, table.state, None, command, table) is None) == (command in of_table)
             assert table.position == before
         table.act(*table.choose(choices))
+    assert game.table_legal(table.state) == []
     for seat in range(setup.seats):
         assert game.legal(table.state, seat) == []
         for command in commands:
@@ -81,7 +91,6 @@ def test_the_invariants_hold_after_every_command(game: Game[Any], setup: Setup, 
 def test_the_same_seed_and_commands_give_the_same_bytes(game: Game[Any], setup: Setup, seed: int) -> None:
     first, second = Table(game, setup, seed), Table(game, setup, seed)
     for record in first.play_on(Random(seed)):
-        assert record.seat is not None
         assert record.command is not None
         assert encoded(second.act(record.seat, record.command)) == encoded(record)
     assert second.position == first.position
@@ -137,13 +146,31 @@ def test_a_viewer_cannot_tell_apart_what_is_hidden(game: Game[Any], setup: Setup
             for seat in game.decision(one).seats[:-1]:  # the last one's choice has public consequences
                 if seat == viewer:
                     continue
-                place = choices.randrange(len(game.legal(one, seat)))
+                place = choices.randrange(1000)
                 seen = []
                 for state in (one, two):
-                    events = run(game, state, game.play(state, seat, game.legal(state, seat)[place], table.chance))
+                    legal = game.legal(state, seat)  # the hidden cards may also differ in how many commands they allow
+                    events = run(game, state, game.play(state, seat, legal[place % len(legal)], table.chance))
                     seen.append([redact(event, viewer) for event in events])
                 assert seen[0] == seen[1]
                 assert game.view(one, viewer) == game.view(two, viewer)
+
+
+@every_setup
+@given(seed=SEEDS)
+def test_a_view_can_be_dealt_anew_without_its_viewer_noticing(game: Game[Any], setup: Setup, seed: int) -> None:
+    choices, table = Random(seed), Table(game, setup, seed)
+    for _ in table.play_on(choices):
+        if choices.random() > 0.05 or table.over:
+            continue
+        for viewer in (None, *range(setup.seats)):
+            view = game.view(table.state, viewer)
+            stream = table.chance.stream(1, f"redeal/{choices.randrange(1000)}")
+            state = game.redeal(view, stream)
+            assert game.view(state, viewer) == view
+            assert game.decision(state) == game.decision(table.state)
+            assert game.position(game.from_position(game.position(state))) == game.position(state)
+            traits(game).check(game.position(state))
 
 
 @every_setup
@@ -176,7 +203,6 @@ def test_a_stored_position_continues_identically(game: Game[Any], setup: Setup, 
     stored = table.position
     state = game.from_position(stored)
     for record in table.play_on(choices, 60):
-        assert record.seat is not None
         events = run(game, state, game.play(state, record.seat, record.command, table.chance))
         assert events == [event for _, event in record.events]
     assert game.position(state) == table.position

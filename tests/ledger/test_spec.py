@@ -3,29 +3,59 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from sixledger.engine import visibility
-from sixledger.engine.nimmt import GAME
-from sixledger.games.nimmt.v1 import nimmt_pb2
+from sixledger.engine.registry import installed
 from sixledger.ledger import file, jsonl, keys, records
 from sixledger.v1 import game_pb2, record_pb2
 
 SPEC = (Path(__file__).parents[2] / "docs" / "spec" / "ledger.md").read_text(encoding="utf-8")
-MODULES: dict[str, list[Any]] = {"sixledger.v1": [record_pb2, game_pb2], "sixledger.games.nimmt.v1": [nimmt_pb2]}
 TYPES = {
     FieldDescriptor.TYPE_BYTES: "bytes",
     FieldDescriptor.TYPE_STRING: "string",
     FieldDescriptor.TYPE_BOOL: "bool",
+    FieldDescriptor.TYPE_INT32: "int32",
+    FieldDescriptor.TYPE_SINT32: "sint32",
     FieldDescriptor.TYPE_UINT32: "uint32",
     FieldDescriptor.TYPE_UINT64: "uint64",
     FieldDescriptor.TYPE_FIXED64: "fixed64",
 }
 #: Messages of the same files that are no part of a ledger.
-ELSEWHERE = {"View", "Position", "SeatView", "SeatPosition"}
+ELSEWHERE = {"View", "Position"}
+
+
+def reachable(*roots: Any) -> tuple[list[Any], list[Any]]:
+    """The messages and enums that the fields of some messages lead to, of the same package, in that order."""
+    messages, enums, waiting = list(roots), [], list(roots)
+    while waiting:
+        for field in waiting.pop(0).fields:
+            if field.enum_type is not None and field.enum_type not in enums:
+                enums.append(field.enum_type)
+            held = field.message_type
+            if held is not None and held not in messages and held.file.package == roots[0].file.package:
+                messages.append(held)
+                waiting.append(held)
+    return messages, enums
+
+
+def packages() -> Iterator[tuple[str, list[Any], list[Any]]]:
+    """Each package with its messages and enums that are part of a ledger."""
+    own = {**record_pb2.DESCRIPTOR.message_types_by_name, **game_pb2.DESCRIPTOR.message_types_by_name}
+    kept = [message for name, message in own.items() if name not in ELSEWHERE]
+    yield "sixledger.v1", kept, reachable(*kept)[1]
+    for game in installed().offered():
+        kinds = (*game.schema.commands.cases, *game.schema.events.cases)
+        wrappers = kinds[0].DESCRIPTOR.file.message_types_by_name
+        messages, enums = reachable(*(wrappers[name] for name in ("Command", "Event", "Options")))
+        yield wrappers["Command"].file.package, messages, enums
+
+
+PACKAGES = {package: (messages, enums) for package, messages, enums in packages()}
 
 
 def blocks(kind: str) -> dict[str, list[str]]:
@@ -44,38 +74,39 @@ def describe(descriptor: Any, package: str) -> str:
     return f"{descriptor.name}{oneof} {', '.join(parts)}".strip()
 
 
-@pytest.mark.parametrize("package", MODULES)
+def describe_enum(descriptor: Any) -> str:
+    prefix = re.sub(r"(?<!^)(?=[A-Z])", "_", descriptor.name).upper() + "_"
+    values = ", ".join(f"{value.number} {value.name.removeprefix(prefix)}" for value in descriptor.values)
+    return f"{descriptor.name} {values}"
+
+
+def test_every_game_is_specified() -> None:
+    assert list(blocks("messages")) == list(PACKAGES)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_messages(package: str) -> None:
     written = {re.sub(r" {2,}", " ", line) for line in blocks("messages")[package]}
-    actual = {
-        describe(descriptor, package)
-        for module in MODULES[package]
-        for name, descriptor in module.DESCRIPTOR.message_types_by_name.items()
-        if name not in ELSEWHERE
-    }
-    assert written == actual
+    assert written == {describe(descriptor, package) for descriptor in PACKAGES[package][0]}
 
 
-@pytest.mark.parametrize("package", MODULES)
+@pytest.mark.parametrize("package", PACKAGES)
 def test_enums(package: str) -> None:
     written = {re.sub(r" {2,}", " ", line) for line in blocks("enums")[package]}
-    actual = set()
-    for module in MODULES[package]:
-        for name, descriptor in module.DESCRIPTOR.enum_types_by_name.items():
-            prefix = re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper() + "_"
-            values = ", ".join(f"{value.number} {value.name.removeprefix(prefix)}" for value in descriptor.values)
-            actual.add(f"{name} {values}")
-    assert written == {line for line in actual if line.split()[0] != "Phase"}
+    assert written == {describe_enum(descriptor) for descriptor in PACKAGES[package][1]}
 
 
 def test_secret_fields() -> None:
-    rows = re.findall(r"^\| nimmt `(\w+)` \| `(\w+)` \| (\w+) \|$", SPEC, re.MULTILINE)
+    rows = re.findall(r"^\| (\w+) `(\w+)` \| ((?:`\w+`(?:, )?)+) \| (\w+) \|$", SPEC, re.MULTILINE)
     names = {visibility.SEAT: "SEAT", visibility.EPOCH: "EPOCH"}
     actual = []
-    for kind in (*GAME.schema.commands.cases, *GAME.schema.events.cases):
-        hashable: Any = kind
-        found = visibility.classes(hashable)
-        actual += [(kind.DESCRIPTOR.name, field, names[found.kind]) for field in found.secret]
+    for game in installed().offered():
+        for kind in (*game.schema.commands.cases, *game.schema.events.cases):
+            hashable: Any = kind
+            found = visibility.classes(hashable)
+            if found.secret:
+                fields = ", ".join(f"`{field}`" for field in found.secret)
+                actual.append((game.id, kind.DESCRIPTOR.name, fields, names[found.kind]))
     assert sorted(rows) == sorted(actual)
 
 

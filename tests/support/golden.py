@@ -8,9 +8,10 @@ commands, the command given and its events.
 
     python tests/support/golden.py            compare; exit status 1 and a list if anything differs
     python tests/support/golden.py --update   write them anew and print the digest of each ruleset
+    python tests/support/golden.py --release 0.1.0   freeze every ruleset that is not frozen yet
 
-The digest belongs into the `digest` of the game. Changing a released one is not allowed: it would be a new
-version of the ruleset (DESIGN 4). `make golden` runs the update.
+The digest belongs into the `digest` of the game; `tests/golden/rulesets.toml` repeats it. Changing a released one is
+not allowed: it would be a new version of the ruleset (DESIGN 4). `make golden` runs the update.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from sixledger.engine.registry import installed
 if __name__ == "__main__":  # run as a script: find the sibling modules as the tests do
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support import visibility
+from support import rulesets, visibility
 from support.text import fields_of, read_command, show_command, show_event, show_fields
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -54,6 +55,8 @@ class Playthrough:
     seed: int
     #: Ends the match at this command, if any: {at = 12, reason = "resigned", seat = 1}.
     leave: dict[str, Any] = field(default_factory=dict)
+    #: The table gives this command, if any: {at = 7, command = "time_up"}.
+    table: dict[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
@@ -74,7 +77,7 @@ def playthroughs() -> list[Playthrough]:
 
 
 def given_commands(text: str) -> list[str]:
-    """The commands in a transcript, each `<seat> <command>`, and `leave …` lines."""
+    """The commands in a transcript, each `<seat> <command>` or `table <command>`, and `leave …` lines."""
     return [line.removeprefix("  > ") for line in text.splitlines() if line.startswith("  > ")]
 
 
@@ -117,6 +120,8 @@ def _lines(entry: Playthrough, given: list[str] | None) -> Iterator[str]:
             chosen = given[number]
         elif number == entry.leave.get("at"):
             chosen = f"leave {entry.leave['reason']} {entry.leave.get('seat', '-')}"
+        elif number == entry.table.get("at"):
+            chosen = f"table {entry.table['command']}"
         else:
             seat = choices.choice(decision.seats)
             chosen = f"{seat} {show_command(game, choices.choice(game.legal(state, seat)))}"
@@ -140,12 +145,12 @@ def _legal(game: Game[Any], state: Any, seat: int) -> str:
 
 
 def _events(game: Game[Any], state: Any, chosen: str, chance: Chance) -> Iterator[Any]:
-    """The events of a line `<seat> <command>` or `leave <reason> <seat>`."""
+    """The events of a line `<seat> <command>`, `table <command>` or `leave <reason> <seat>`."""
     first, rest = chosen.split(" ", 1)
     if first == "leave":
         reason, seat = rest.split()
         return game.leave(state, reason, None if seat == "-" else int(seat))
-    return game.play(state, int(first), read_command(game, rest), chance)
+    return game.play(state, None if first == "table" else int(first), read_command(game, rest), chance)
 
 
 def _order(game: Game[Any]) -> Any:
@@ -166,11 +171,17 @@ def main() -> int:
     """Compare or update; see the head of the module."""
     parser = argparse.ArgumentParser(description="Golden playthroughs of every game")
     parser.add_argument("--update", action="store_true", help="write them anew")
-    update = parser.parse_args().update
+    parser.add_argument("--release", default="", metavar="VERSION", help="freeze the rulesets: VERSION ships them")
+    given = parser.parse_args()
+    update = given.update
+    frozen = rulesets.frozen() if rulesets.TABLE.exists() else {}
     wrong = []
     for entry in playthroughs():
         text = transcript(entry)
-        if update:
+        if entry.ruleset in frozen and (not entry.path.exists() or entry.path.read_text(encoding="utf-8") != text):
+            released = frozen[entry.ruleset].released
+            wrong.append(f"{entry.ruleset}/{entry.name} differs, but was released with {released}: add a version")
+        elif update:
             entry.path.parent.mkdir(parents=True, exist_ok=True)
             entry.path.write_text(text, encoding="utf-8", newline="\n")
         elif not entry.path.exists() or entry.path.read_text(encoding="utf-8") != text:
@@ -183,6 +194,11 @@ def main() -> int:
         found = digest(game)
         if found != game.digest:
             wrong.append(f'{game.id}@{game.version}: digest = bytes.fromhex("{found.hex()}")')
+    table = rulesets.current(installed().all(), given.release)
+    if update or (given.release and not wrong):
+        rulesets.TABLE.write_text(table, encoding="utf-8", newline="\n")
+    elif not rulesets.TABLE.exists() or rulesets.TABLE.read_text(encoding="utf-8") != table:
+        wrong.append("rulesets.toml differs")
     sys.stdout.write("".join(f"{line}\n" for line in wrong) or "golden playthroughs and digests are up to date\n")
     return 1 if wrong else 0
 

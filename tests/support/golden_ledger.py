@@ -12,33 +12,43 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
 if __name__ == "__main__":  # run as a script: find the sibling modules as the tests do
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from sixledger.engine.nimmt import GAME
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sixledger.engine.forces import GAME as FORCES
+from sixledger.engine.game import Game
+from sixledger.engine.nimmt import GAME as NIMMT
+from sixledger.engine.piece import GAME as PIECE
+from sixledger.games.forces.v1 import forces_pb2
+from sixledger.games.nimmt.v1 import nimmt_pb2
+from sixledger.games.piece.v1 import piece_pb2
 from sixledger.v1 import record_pb2
 from support.ledgers import COMMIT_REVEAL, SEATS, SERVER_ONLY, Table, rounds
 
 FOLDER = Path(__file__).parents[1] / "golden"
+BOTH = frozenset({0, 1})
 
 
-def _signed() -> bytes:
+def _nimmt_signed() -> bytes:
     """Two seats sign and contribute; one round; heads on the way."""
-    both = frozenset({0, 1})
-    return Table(mode=COMMIT_REVEAL, signing=both, contributing=both, name="golden signed").play().file(3, 7)
+    return Table(mode=COMMIT_REVEAL, signing=BOTH, contributing=BOTH, name="golden signed").play().file(3, 7)
 
 
-def _resigned() -> bytes:
+def _nimmt_resigned() -> bytes:
     """Three seats, one signs, two contribute in one step; the second round is resigned."""
-    table = Table(3, rounds(3), SEATS, signing=frozenset({1}), contributing=frozenset({0, 1}), name="golden resigned")
+    table = Table(3, rounds(3), SEATS, signing=frozenset({1}), contributing=BOTH, name="golden resigned")
     table.play(40)
     table.resign(1)
     return table.file()
 
 
-def _running() -> bytes:
+def _nimmt_running() -> bytes:
     """A running match of four seats, started in record 0, as seat 2 has it."""
     return Table(4, rounds(2), SERVER_ONLY, immediate=True, name="golden running").play(60).file(viewer="seat:2")
 
@@ -97,18 +107,69 @@ def _against_the_clock(table: Table, commands: int) -> None:
             table.resume()
 
 
-def ledgers() -> dict[Path, bytes]:
+def _nimmt_variant(variant: nimmt_pb2.Variant.ValueType) -> bytes:
+    """A variant for two, one of whom signs: one round, of the tournament two games."""
+    options = rounds(1) if variant != nimmt_pb2.VARIANT_TOURNAMENT else nimmt_pb2.Options()
+    options.variant = variant
+    name = f"golden {nimmt_pb2.Variant.Name(variant)}"
+    return Table(2, options, COMMIT_REVEAL, signing=frozenset({0}), contributing=BOTH, name=name).play().file(10)
+
+
+def _forces_signed() -> bytes:
+    """Three seats, all of which sign and contribute; one deal."""
+    all_three = frozenset(range(3))
+    options = forces_pb2.Options(deals=1)
+    arguments: dict[str, Any] = {"signing": all_three, "contributing": all_three, "game": FORCES}
+    return Table(3, options, COMMIT_REVEAL, name="golden forces", **arguments).play().file(20)
+
+
+def _forces_running() -> bytes:
+    """Four seats in the first tricks of the second deal, as a spectator has it."""
+    table = Table(4, forces_pb2.Options(deals=2), SERVER_ONLY, immediate=True, name="golden tricks", game=FORCES)
+    return table.play(56 + 15).file(viewer="spectator")
+
+
+def _piece_clock() -> bytes:
+    """The table says that time is up; one seat signs."""
+    options = piece_pb2.Options(time_mode=piece_pb2.TIME_MODE_CLOCK)
+    arguments: dict[str, Any] = {"signing": frozenset({1}), "contributing": BOTH, "game": PIECE}
+    table = Table(2, options, COMMIT_REVEAL, name="golden clock", **arguments).play(9)
+    table.act(table.table_command(piece_pb2.TimeUp()))
+    return table.play().file(4)
+
+
+def _piece_beasts() -> bytes:
+    """Two Beasts and the discard variant; the match is aborted."""
+    options = piece_pb2.Options(beasts=[13, 9], beast_13_value=2, discard=True)
+    table = Table(2, options, SEATS, contributing=frozenset({1}), name="golden beasts", game=PIECE).play(14)
+    table.abort()
+    return table.file()
+
+
+_VARIANTS = [number for number in nimmt_pb2.Variant.values() if number > nimmt_pb2.VARIANT_BASE]
+
+#: Every golden ledger: the game, its name there, and how it is made.
+GOLDEN: list[tuple[Game[Any], str, Callable[[], bytes]]] = [
+    (NIMMT, "two-seats-signed", _nimmt_signed),
+    (NIMMT, "three-seats-resigned", _nimmt_resigned),
+    (NIMMT, "four-seats-running", _nimmt_running),
+    (NIMMT, "two-seats-timed", _timed),
+    (NIMMT, "three-seats-forfeited", _forfeited),
+    (NIMMT, "three-seats-withheld", _withheld),
+    *(
+        (NIMMT, nimmt_pb2.Variant.Name(variant).lower().replace("_", "-"), partial(_nimmt_variant, variant))
+        for variant in _VARIANTS
+    ),
+    (FORCES, "three-seats-signed", _forces_signed),
+    (FORCES, "four-seats-running", _forces_running),
+    (PIECE, "clock-signed", _piece_clock),
+    (PIECE, "beasts-aborted", _piece_beasts),
+]
+
+
+def ledgers() -> Mapping[Path, bytes]:
     """Every golden ledger as it should be."""
-    folder = FOLDER / f"{GAME.id}@{GAME.version}"
-    files = {
-        "two-seats-signed": _signed(),
-        "three-seats-resigned": _resigned(),
-        "four-seats-running": _running(),
-        "two-seats-timed": _timed(),
-        "three-seats-forfeited": _forfeited(),
-        "three-seats-withheld": _withheld(),
-    }
-    return {folder / f"{name}.ledger.jsonl": data for name, data in files.items()}
+    return {FOLDER / f"{game.id}@{game.version}" / f"{name}.ledger.jsonl": make() for game, name, make in GOLDEN}
 
 
 def main() -> int:
@@ -116,11 +177,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare the golden ledgers, or write them anew.")
     parser.add_argument("--update", action="store_true")
     update = parser.parse_args().update
-    stale = [path for path, data in ledgers().items() if not path.exists() or path.read_bytes() != data]
-    for path in stale:
+    stale = {path: data for path, data in ledgers().items() if not path.exists() or path.read_bytes() != data}
+    for path, data in stale.items():
         if update:
-            path.write_bytes(ledgers()[path])
-        print(f"{path.name}: {'written' if update else 'differs'}")  # noqa: T201  # a script
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        print(f"{path.parent.name}/{path.name}: {'written' if update else 'differs'}")  # noqa: T201  # a script
     return 1 if stale and not update else 0
 
 

@@ -222,6 +222,12 @@ class Table:
         timer = self.match.timers()[0]
         return self.act(clocks.fire(timer, timer.deadline_us + late_us))
 
+    def table_command(self, command: Any) -> engine_service_pb2.Action:
+        """The act of the table that gives a command."""
+        cause = record_pb2.Cause(kind=record_pb2.CAUSE_KIND_TABLE, request_id=self.request_id())
+        data = self.game.schema.commands.pack(command).SerializeToString(deterministic=True)
+        return engine_service_pb2.Action(cause=cause, time_us=START_US + 1_000 * len(self.records), command=data)
+
     def heads(self, *counts: int) -> list[str]:
         """Signed heads for some counts and for the last record."""
         return heads(self.records, *counts)

@@ -19,7 +19,10 @@ from support.traits import traits
 
 @dataclass
 class Record:
-    """What one act caused: its events, each with the epoch in which it was yielded."""
+    """What one act caused: its events, each with the epoch in which it was yielded.
+
+    `seat` is None if the table acted, `command` if the act was none.
+    """
 
     seat: int | None
     command: Message | None
@@ -47,16 +50,19 @@ class Table:
         """The complete position."""
         return self.game.position(self.state)
 
-    def act(self, seat: int, command: Message) -> Record:
-        """Give a command."""
+    def act(self, seat: int | None, command: Message) -> Record:
+        """Give a command of a seat, or of the table (None)."""
         return self._take(Record(seat, command), self.game.play(self.state, seat, command, self.chance))
 
     def leave(self, reason: str, seat: int | None) -> Record:
         """End the match outside its rules."""
         return self._take(Record(None, None), self.game.leave(self.state, reason, seat))
 
-    def choose(self, choices: Random) -> tuple[int, Message]:
-        """A seat that may act and one of its legal commands."""
+    def choose(self, choices: Random) -> tuple[int | None, Message]:
+        """A seat that may act and one of its legal commands; now and then the table (None) and one of its own."""
+        of_table = self.game.table_legal(self.state)
+        if of_table and choices.random() < 0.05:
+            return None, choices.choice(of_table)
         seat = choices.choice(self.game.decision(self.state).seats)
         return seat, choices.choice(self.game.legal(self.state, seat))
 

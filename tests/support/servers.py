@@ -251,6 +251,7 @@ async def create(
     client: Client,
     players: Sequence[Player] | int = 2,
     *,
+    game: str = "nimmt",
     options: game_pb2.Options = ONE_ROUND,
     mode: record_pb2.ContributionMode.ValueType = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY,
     **fields: Any,
@@ -258,7 +259,7 @@ async def create(
     """A match that nobody has joined yet; `fields` are further ones of the request."""
     seated = [Player(seat) for seat in range(players)] if isinstance(players, int) else list(players)
     request = pb.CreateMatchRequest(
-        game="nimmt", options=options, seats=len(seated), mode=mode, secret=secrets.token_bytes(32), **fields
+        game=game, options=options, seats=len(seated), mode=mode, secret=secrets.token_bytes(32), **fields
     )
     reply = await client.match.CreateMatch(request)
     return HostedTable(client, reply.match_id, reply.owner_token, reply.record.hash, seated)

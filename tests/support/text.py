@@ -4,19 +4,27 @@
     card_placed seats=[0] card=14 row=2 side=SIDE_RIGHT length=3
 
 Numbers always show, even zero; a flag, choice, list or message shows only if it is set, so that new fields
-of that kind leave old text alone. A message of one field shows as the value of that field.
+of that kind leave old text alone. A message of one field shows as the value of that field, and one with a
+code, such as a card of 6 Forces, as its code.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from sixledger.engine.game import Game
+from support import forces
 
 _BOOL, _ENUM, _MESSAGE = FieldDescriptor.CPPTYPE_BOOL, FieldDescriptor.CPPTYPE_ENUM, FieldDescriptor.CPPTYPE_MESSAGE
+
+#: Full name of a message with a code → message to code, code to message.
+CODES: dict[str, tuple[Callable[[Any], str], Callable[[str], Message]]] = {
+    "sixledger.games.forces.v1.Card": (forces.code, forces.card),
+}
 
 
 def _shows(message: Message, field: Any) -> bool:
@@ -30,6 +38,8 @@ def _shows(message: Message, field: Any) -> bool:
 
 def _one(field: Any, value: Any) -> str:
     if field.cpp_type == _MESSAGE:
+        if value.DESCRIPTOR.full_name in CODES:
+            return CODES[value.DESCRIPTOR.full_name][0](value)
         fields = value.DESCRIPTOR.fields
         return _value(value, fields[0]) if len(fields) == 1 else "{" + show_fields(value) + "}"
     if field.cpp_type == _ENUM:
@@ -65,11 +75,16 @@ def show_event(game: Game[Any], event: Message) -> str:
 
 
 def read_command(game: Game[Any], text: str) -> Any:
-    """The command in `text`, as `show_command` writes it (scalars and lists of numbers)."""
+    """The command in `text`, as `show_command` writes it (scalars, codes and lists of numbers)."""
     case, *parts = text.split()
     kinds = {name: kind for kind, name in game.schema.commands.cases.items()}
-    values = {}
+    values: dict[str, Any] = {}
     for part in parts:
         name, _, value = part.partition("=")
-        values[name] = value if value[:1].isalpha() else json.loads(value)
+        kind = kinds[case].DESCRIPTOR.fields_by_name[name].message_type
+        if kind is not None and kind.full_name in CODES:
+            values[name] = CODES[kind.full_name][1](value)
+        else:
+            word = value[:1].isalpha() and value not in ("true", "false")
+            values[name] = value if word else json.loads(value)
     return kinds[case](**values)

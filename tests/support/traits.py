@@ -9,7 +9,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 from sixledger.engine.game import Game
-from support import nimmt
+from support import forces, nimmt, piece
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,9 @@ class Traits:
 
 
 _TRAITS = {
+    "forces": Traits(forces.COMMANDS, forces.EXTREMES, forces.check, forces.shuffle_hidden),
     "nimmt": Traits(nimmt.COMMANDS, nimmt.EXTREMES, nimmt.check, nimmt.shuffle_hidden),
+    "piece": Traits(piece.COMMANDS, piece.EXTREMES, piece.check, piece.shuffle_hidden),
 }
 
 

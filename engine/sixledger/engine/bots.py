@@ -11,7 +11,9 @@ from random import Random
 from typing import Any
 
 from google.protobuf.message import Message
+from sixledger.engine.forces import bot as forces
 from sixledger.engine.nimmt import bot as nimmt
+from sixledger.engine.piece import bot as piece
 
 #: (view of the seat that must act, randomness) → a concrete command of the game.
 Policy = Callable[[Any, Random], Message]
@@ -32,7 +34,11 @@ def concrete(command: Any) -> Message:
 
 
 #: Policies by game and name, beside `random`.
-_OF_GAME: Mapping[str, Mapping[str, Policy]] = {"nimmt": {"heuristic": nimmt.heuristic}}
+_OF_GAME: Mapping[str, Mapping[str, Policy]] = {
+    "forces": {"heuristic": forces.heuristic},
+    "nimmt": {"heuristic": nimmt.heuristic},
+    "piece": {"heuristic": piece.heuristic},
+}
 
 
 def bots_for(game_id: str) -> dict[str, Policy]:

@@ -5,6 +5,7 @@ EngineError
  ├── IllegalCommand     the rules do not allow the command now; `rule` names the rule
  ├── IllegalOptions     an option does not fit the game, the variant or the number of seats
  ├── UnknownGame        no such game or version in this build
+ ├── BrokenGame         a game of another distribution cannot be used
  └── EpochSealed        a draw needs the seed of an epoch that is not known yet
 """
 
@@ -55,6 +56,10 @@ class IllegalOptions(EngineError):
 
 class UnknownGame(EngineError):
     """This build has no such game, or not in this version."""
+
+
+class BrokenGame(EngineError):
+    """A registered game cannot be used: it cannot be loaded, or breaks the contract of games. Says which and why."""
 
 
 class EpochSealed(EngineError):

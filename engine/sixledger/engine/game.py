@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from google.protobuf.message import Message
-from sixledger.engine.chance import Chance
+from sixledger.engine.chance import Chance, Stream
 from sixledger.engine.schema import Schema
 
 S = TypeVar("S")
@@ -80,6 +80,9 @@ class Game(ABC, Generic[S]):
     schema: ClassVar[Schema]
     option_docs: ClassVar[Sequence[OptionDoc]]
     presets: ClassVar[Mapping[str, Preset]]
+    #: Commands that the table gives, not a seat (6piece: time is up). Every field of them is public. They answer
+    #: no decision and open none.
+    table_commands: ClassVar[frozenset[type[Message]]] = frozenset()
 
     # -- setting up ------------------------------------------------------------------------------
 
@@ -106,8 +109,11 @@ class Game(ABC, Generic[S]):
         """The events that begin a match, from a blank state."""
 
     @abstractmethod
-    def play(self, state: S, seat: int, command: Any, chance: Chance) -> Iterator[Message]:
-        """The events of a command. Raises MalformedCommand or IllegalCommand before the first event."""
+    def play(self, state: S, seat: int | None, command: Any, chance: Chance) -> Iterator[Message]:
+        """The events of a command. Raises MalformedCommand or IllegalCommand before the first event.
+
+        `seat` is None if the table gives the command; it can give only `table_commands`.
+        """
 
     @abstractmethod
     def leave(self, state: S, reason: str, seat: int | None) -> Iterator[Message]:
@@ -122,6 +128,10 @@ class Game(ABC, Generic[S]):
     @abstractmethod
     def legal(self, state: S, seat: int) -> list[Message]:
         """The legal commands of `seat`, in the order of RULES. The messages are shared: do not change them."""
+
+    def table_legal(self, state: S) -> list[Message]:
+        """The commands that the table may give now; games without `table_commands` have none."""
+        return []
 
     @abstractmethod
     def decision(self, state: S) -> Decision:
@@ -152,6 +162,15 @@ class Game(ABC, Generic[S]):
     @abstractmethod
     def from_position(self, position: Any) -> S:
         """The state of a complete position. Raises ValueError if it is none."""
+
+    @abstractmethod
+    def redeal(self, view: Any, stream: Stream) -> S:
+        """A complete state that could lie behind `view`, the view of a seat or a spectator of a match that goes on.
+
+        What the view hides is dealt anew from `stream`, each way that the view allows as likely as the others
+        (RULES 0.9: a view has no memory, so what was shown earlier counts for nothing). The result has this very
+        view and a position that `from_position` accepts. Raises ValueError if no state has such a view.
+        """
 
 
 def run(game: Game[S], state: S, events: Iterable[Message]) -> list[Message]:

@@ -6,15 +6,20 @@ entry point group `sixledger.games`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from sixledger.engine.errors import UnknownGame
+from sixledger.engine import visibility
+from sixledger.engine.errors import BrokenGame, UnknownGame
 from sixledger.engine.game import Game
 
 GROUP = "sixledger.games"
+#: A seat is a bit of the 64 of an audience; epochs, seats and digests have their place in record 0.
+MAX_SEATS, DIGEST_BYTES = 64, 32
+_ID = re.compile("[a-z][a-z0-9_-]{0,63}")
 
 
 class Registry:
@@ -53,11 +58,37 @@ class Registry:
         return [self.latest(name) for name in sorted({name for name, _ in self._games})]
 
 
+def check(game: object) -> Game[Any]:
+    """`game`, if it keeps what its matches and ledgers rely on. Raises BrokenGame with what it does not keep."""
+    if not isinstance(game, Game):
+        raise BrokenGame(f"a {type(game).__name__} is no Game")
+    if not _ID.fullmatch(game.id):
+        raise BrokenGame(f"the id {game.id!r} does not match {_ID.pattern}")
+    if game.version < 1 or len(game.digest) != DIGEST_BYTES:
+        raise BrokenGame(f"{game.id} needs a version from 1 on and a digest of {DIGEST_BYTES} bytes")
+    if not 1 <= game.min_seats <= game.max_seats <= MAX_SEATS:
+        raise BrokenGame(f"{game.id} must have 1 to {MAX_SEATS} seats")
+    try:
+        for kind in game.schema.commands.cases:
+            visibility.check(kind, event=False)
+        for kind in game.schema.events.cases:
+            visibility.check(kind, event=True)
+    except visibility.VisibilityError as error:
+        raise BrokenGame(f"{game.id}: {error}") from error
+    return game
+
+
 @cache
 def installed() -> Registry:
-    """The registry of all installed games."""
-    games = []
-    for entry in entry_points(group=GROUP):
+    """The registry of all installed games. Raises BrokenGame if one cannot be used."""
+    return Registry([_load(entry) for entry in entry_points(group=GROUP)])
+
+
+def _load(entry: EntryPoint) -> Game[Any]:
+    try:
         loaded = entry.load()
-        games.append(loaded if isinstance(loaded, Game) else loaded())
-    return Registry(games)
+        return check(loaded() if callable(loaded) and not isinstance(loaded, Game) else loaded)
+    except Exception as error:  # it is other people's code: whatever it raises, say whose it is
+        owner = entry.dist.name if entry.dist is not None else "an unknown distribution"
+        reason = str(error) if isinstance(error, BrokenGame) else f"{type(error).__name__}: {error}"
+        raise BrokenGame(f"the game {entry.name!r} of {owner} cannot be used: {reason}") from error

@@ -76,6 +76,31 @@ def classes(kind: Any) -> Classes:
     )
 
 
+def check(kind: Any, *, event: bool) -> None:
+    """Check a concrete command or event type with everything in it. Raises VisibilityError.
+
+    Beyond the classes: an event with a secret of a seat names that seat in public, and there are neither maps nor
+    floats, which have no one spelling in a ledger.
+    """
+    found = classes(kind)
+    if event and found.kind == SEAT and "seat" not in found.public:
+        raise VisibilityError(f"{kind.DESCRIPTOR.full_name} has a secret of a seat, but no public field `seat`")
+    _check_spelling(kind.DESCRIPTOR, set())
+
+
+def _check_spelling(descriptor: Any, seen: set[str]) -> None:
+    """No maps and no floats at any depth."""
+    if descriptor.full_name in seen:
+        return
+    seen.add(descriptor.full_name)
+    for field in descriptor.fields:
+        held = field.message_type
+        if field.type in (field.TYPE_FLOAT, field.TYPE_DOUBLE) or (held and held.GetOptions().map_entry):
+            raise VisibilityError(f"{field.full_name}: floats and maps have no place in a ledger")
+        if held is not None:
+            _check_spelling(held, seen)
+
+
 def split(message: M) -> tuple[M, M | None]:
     """The public and the secret part of a concrete command or event.
 

@@ -317,16 +317,17 @@ def carry_out(
     kind = action.WhichOneof("action")
     if kind is None:
         raise MalformedAct("action", "is missing")
-    expected = TABLE if kind in _OF_TABLE else TIMER if kind == "fire" else SEAT
-    if given.kind != expected:
-        name = record_pb2.CauseKind.Name(expected)
-        raise MalformedAct("cause.kind", f"must be {name} for {kind}")
-    if expected == SEAT:
+    # A command may be one of the table, too: once it is read, that is seen.
+    allowed = {"command": (SEAT, TABLE), "fire": (TIMER,)}.get(kind, (TABLE,) if kind in _OF_TABLE else (SEAT,))
+    if given.kind not in allowed:
+        names = " or ".join(map(record_pb2.CauseKind.Name, allowed))
+        raise MalformedAct("cause.kind", f"must be {names} for {kind}")
+    if given.kind == SEAT:
         if given.seat >= len(match.seats):
             raise MalformedAct("cause.seat", f"there is no seat {given.seat}")
         cause.seat = given.seat
     # In place, the draft changes the match: what depends on where it stood is asked first.
-    late = _late(match, action, draft.time_us) if expected != TIMER else None
+    late = _late(match, action, draft.time_us) if given.kind != TIMER else None
     _ACTS[kind](draft, match, action, seeds, check_signatures)
     if late is not None:
         raise late
@@ -483,18 +484,22 @@ def _check_contributing(match: Match, seat: int) -> None:
 def _play(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
     game, given = match.game, action.cause
     command = draft.command if draft.command is not None else game.schema.read_command(action.command)
-    _sign(draft, match, action, keys.ActKind.COMMAND, action.command, check)
+    of_seat = given.kind == SEAT
+    if of_seat:
+        _sign(draft, match, action, keys.ActKind.COMMAND, action.command, check)
+    elif type(command) not in game.table_commands:
+        raise MalformedAct("cause.kind", "must be CAUSE_KIND_SEAT: the table cannot give this command")
     if match.over:
         raise IllegalCommand("finished", "the match is over")
     if match.state is None:
         raise WrongPhase("the game has not started")
-    if given.decision != draft.decision_before:
+    if of_seat and given.decision != draft.decision_before:
         raise StaleDecision(given.decision, draft.decision_before)
     if match.paused:
         raise Paused("the match is paused")
     draft.command, draft.command_bytes = command, action.command
     chance = _Watched(seeds.chance(match.entropy))
-    draft.take(game.play(draft.after.state, given.seat, command, chance), chance)
+    draft.take(game.play(draft.after.state, given.seat if of_seat else None, command, chance), chance)
 
 
 def _resign(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:

@@ -302,7 +302,7 @@ class Match:
         facts = read(record, self.game.schema, body)
         if check_signatures:
             self.check_signature(facts)
-        check_cause(body)
+        check_cause(facts, self.game)
         self.check_time(facts)
         decision, epoch = self.decision, self.epoch
         if facts.owners and facts.owners[0] == -1:
@@ -460,12 +460,12 @@ _FOLLOWING: dict[str, tuple[list[str], ...]] = {
 _OF_OWNER = frozenset({"aborted", "paused", "resumed"})
 
 
-def check_cause(body: record_pb2.Body) -> None:
+def check_cause(facts: Facts, game: Game[Any]) -> None:
     """A record is caused by whoever can have done what it says. Raises LedgerFault.
 
     The signature is that of the seat which the cause names; this makes sure that it is the right seat.
     """
-    cause = body.cause
+    body, cause = facts.body, facts.body.cause
     first, *rest = [step.WhichOneof("step") or "" for step in body.lifecycle] or [""]
     if cause.kind == record_pb2.CAUSE_KIND_TIMER:
         # What exactly the timer may do follows from the match: see `Match.check_time`.
@@ -474,7 +474,8 @@ def check_cause(body: record_pb2.Body) -> None:
     elif cause.HasField("timer") or cause.HasField("armed_seq"):
         fits = False
     elif body.command:
-        fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and not first
+        of_table = cause.kind == record_pb2.CAUSE_KIND_TABLE and type(facts.command) in game.table_commands
+        fits = (cause.kind == record_pb2.CAUSE_KIND_SEAT or of_table) and not first
     elif first in _FOLLOWING:
         seat = getattr(body.lifecycle[0], first).seat
         fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and cause.seat == seat and rest in _FOLLOWING[first]

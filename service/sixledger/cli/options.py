@@ -44,6 +44,12 @@ def build(game: Game[Any], seats: int, preset: str | None, given: Sequence[str] 
 
 def spell(field: Any, value: Any) -> str:
     """The value of an option as it is given on the command line."""
+    if field.is_repeated:
+        return f"[{','.join(_spell_one(field, each) for each in value)}]"
+    return _spell_one(field, value)
+
+
+def _spell_one(field: Any, value: Any) -> str:
     if field.enum_type is not None:
         return _names(field)[value]
     if field.message_type is not None:
@@ -63,22 +69,31 @@ def _set(game: Game[Any], options: Any, name: str, value: str) -> None:
     field = fields[name]
     allowed = next((doc.values for doc in game.option_docs if doc.name == name), "see the rules")
     wrong = unusable(f"option {name}: {value!r} cannot be used; allowed: {allowed}")
-    if field.enum_type is not None:
-        numbers = {word: number for number, word in _names(field).items() if number}
-        if value.lower() not in numbers:
-            raise wrong
-        setattr(options, name, numbers[value.lower()])
-        return
-    if field.type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_UINT64) and not re.fullmatch("[0-9]+", value):
-        raise wrong
+    texts = _items(value) if field.is_repeated else [value]
     try:
-        content = json.loads(value)
-    except ValueError:
-        content = value
-    try:
-        json_format.ParseDict({name: content}, options)
-    except json_format.ParseError:
+        contents = [_read(field, text) for text in texts]
+        options.ClearField(name)
+        json_format.ParseDict({name: contents if field.is_repeated else contents[0]}, options)
+    except (KeyError, ValueError, json_format.ParseError):
         raise wrong from None
+
+
+def _items(value: str) -> list[str]:
+    """The items of a list, given as `[9,14]` or `9,14`."""
+    inner = value[1:-1] if value.startswith("[") and value.endswith("]") else value
+    return [item.strip() for item in inner.split(",")] if inner.strip() else []
+
+
+def _read(field: Any, text: str) -> Any:
+    """One value as json_format takes it. Raises KeyError or ValueError."""
+    if field.enum_type is not None:
+        return {word: number for number, word in _names(field).items() if number}[text.lower()]
+    if field.type in (FieldDescriptor.TYPE_UINT32, FieldDescriptor.TYPE_UINT64) and not re.fullmatch("[0-9]+", text):
+        raise ValueError(text)
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def _names(field: Any) -> dict[int, str]:

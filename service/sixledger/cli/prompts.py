@@ -7,8 +7,10 @@ from typing import Any, Protocol
 from google.protobuf import json_format
 from google.protobuf.message import Message
 from rich.text import Text
+from sixledger.cli.forces_prompt import ForcesPrompt
+from sixledger.cli.nimmt_prompt import NimmtPrompt
+from sixledger.cli.piece_prompt import PiecePrompt
 from sixledger.engine.bots import concrete
-from sixledger.games.nimmt.v1 import nimmt_pb2
 
 
 class Prompt(Protocol):
@@ -24,35 +26,6 @@ class Prompt(Protocol):
     def read(self, view: Any, text: str) -> Message:
         """The command that `text` means. Raises ValueError, whose text says what is allowed."""
         ...
-
-
-class NimmtPrompt:
-    """6 nimmt!: a card by its number, a row from 1 to 4."""
-
-    help: tuple[str, ...] = (
-        "a number     play that card of your hand, or collect that row (1 to 4, from the top)",
-        "             cards go to the row whose last card is the nearest below; the sixth card",
-        "             collects the five before it; a card below all rows collects a row you choose",
-    )
-
-    def question(self, view: nimmt_pb2.View) -> Text:
-        """Row or card."""
-        if view.legal[0].WhichOneof("command") == "take_row":
-            return Text(f"Row for your {view.row_choice.card} (1–{len(view.legal)})")
-        return Text("Your card")
-
-    def read(self, view: nimmt_pb2.View, text: str) -> Message:
-        """A card in hand or a row."""
-        number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else -1
-        if view.legal[0].WhichOneof("command") == "take_row":
-            rows = {legal.take_row.row + 1: legal.take_row for legal in view.legal}
-            if number not in rows:
-                raise ValueError(f"There is no row {text!r}: type a number from 1 to {len(rows)}.")
-            return rows[number]
-        cards = {legal.select_card.card: legal.select_card for legal in view.legal}
-        if number not in cards:
-            raise ValueError(f"You do not hold {text!r}: type one of {', '.join(map(str, cards))}.")
-        return cards[number]
 
 
 class ListPrompt:
@@ -74,7 +47,13 @@ class ListPrompt:
 
 def prompt_for(game_id: str) -> Prompt:
     """How a game asks."""
-    return NimmtPrompt() if game_id == "nimmt" else ListPrompt()
+    if game_id == "forces":
+        return ForcesPrompt()
+    if game_id == "piece":
+        return PiecePrompt()
+    if game_id == "nimmt":
+        return NimmtPrompt()
+    return ListPrompt()
 
 
 def _spell(command: Any) -> str:

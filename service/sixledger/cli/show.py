@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
-from sixledger.cli.render import Drawing, drawing
+from sixledger.cli.render import Drawing, drawing, placed
 from sixledger.client import Recorded, WatchedMatch
 from sixledger.engine.bots import Policy
 
@@ -64,7 +64,7 @@ def picture(
     game: Drawing, spectator: WatchedMatch, item: Recorded, names: Sequence[str], story: Sequence[Text]
 ) -> RenderableType:
     """The table after `item`, and under it the story or, at the end, the result."""
-    fresh = [event.card for event in item.events if event.DESCRIPTOR.name == "CardPlaced"]
+    fresh = placed(item.events)
     view = spectator.view()
     below: list[RenderableType] = [game.ranking(view, names)] if spectator.over else list(story)
     return Group(game.table(view, names, fresh), Text(), *below)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.text import Text
 from sixledger.cli.prompts import Prompt, prompt_for
-from sixledger.cli.render import Drawing, drawing
+from sixledger.cli.render import Drawing, drawing, placed
 from sixledger.engine.bots import concrete
 from sixledger.engine.errors import IllegalCommand, MalformedCommand
 from sixledger.engine.game import Game
@@ -104,7 +104,7 @@ class Talk:
 
     def draw(self, view: Any, events: Sequence[Any]) -> None:
         """Draw the table; cards placed by `events` stand out."""
-        fresh = [event.card for event in events if event.DESCRIPTOR.name == "CardPlaced"]
+        fresh = placed(events)
         self._console.print()
         self._console.print(self._drawing.table(view, self._table.names, fresh))
 

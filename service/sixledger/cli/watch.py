@@ -22,7 +22,7 @@ from sixledger.cli.remote import (
     load_credentials,
     names_of,
 )
-from sixledger.cli.render import drawing
+from sixledger.cli.render import drawing, placed
 from sixledger.cli.render.lifecycle import life, timed_out
 from sixledger.cli.terminal import out
 from sixledger.client import Recorded, WatchedMatch
@@ -74,7 +74,7 @@ def _tell(console: Console, table: WatchedMatch, item: Recorded, names: list[str
         console.print(line)
     newest = item.seq == len(table.records) - 1
     if lines and console.is_terminal and newest and table.match.state is not None:
-        fresh = [event.card for event in item.events if event.DESCRIPTOR.name == "CardPlaced"]
+        fresh = placed(item.events)
         console.print()
         console.print(game.table(table.view(), names, fresh))
         console.print()

@@ -199,7 +199,8 @@ def _illegal(match: Match, action: pb.Action, error: IllegalCommand) -> ServiceE
     detail = error_pb2.IllegalCommandDetail(rule=error.rule)
     detail.command.CopyFrom(game_pb2.Command.FromString(action.command))
     if match.state is not None:
-        detail.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, action.cause.seat)))
+        viewer = action.cause.seat if action.cause.kind == record_pb2.CAUSE_KIND_SEAT else None
+        detail.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, viewer)))
     return illegal(error, detail)
 
 

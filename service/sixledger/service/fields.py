@@ -18,6 +18,16 @@ def check_request_id(request_id: bytes, field: str) -> None:
         raise malformed(field, "must be 16 bytes")
 
 
+#: Longest command, in bytes: no game has longer ones, and each is kept for ever.
+MAX_COMMAND_BYTES = 16_384
+
+
+def check_command(command: bytes, field: str = "command") -> None:
+    """A serialised Command, by its size."""
+    if len(command) > MAX_COMMAND_BYTES:
+        raise malformed(field, f"has more than {MAX_COMMAND_BYTES} bytes")
+
+
 def check_signing(observed_head: bytes, signature: bytes, prefix: str) -> None:
     """What a signed act has; `prefix` is the path of the fields, with a dot at its end."""
     if len(observed_head) not in {0, 32}:

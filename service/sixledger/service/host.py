@@ -429,7 +429,10 @@ class MatchHost:
         return found
 
     def _refusal(self, hosted: Hosted, action: engine_service_pb2.Action, error: Exception) -> ServiceError:
+        cause = action.cause
         if isinstance(error, MalformedAct):
+            if error.field == "cause.kind":  # who acts is told by the call, not by a field
+                return malformed("command", "is none that the table can give")
             # The fields of an act lie elsewhere in the requests than in an Action.
             return malformed(error.field.removeprefix("cause.").removeprefix("join."), error.message)
         if not isinstance(error, IllegalCommand):
@@ -438,7 +441,8 @@ class MatchHost:
         detail = error_pb2.IllegalCommandDetail(rule=error.rule)
         detail.command.CopyFrom(game_pb2.Command.FromString(action.command))
         if match.state is not None:
-            detail.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, action.cause.seat)))
+            viewer = cause.seat if cause.kind == record_pb2.CAUSE_KIND_SEAT else None
+            detail.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, viewer)))
         return illegal(error, detail)
 
     # -- reading ---------------------------------------------------------------------------------

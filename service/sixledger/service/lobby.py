@@ -22,7 +22,7 @@ from sixledger.service.errors import (
     quota_exceeded,
     wrong_phase,
 )
-from sixledger.service.fields import check_match_id, check_name, check_request_id, check_signing
+from sixledger.service.fields import check_command, check_match_id, check_name, check_request_id, check_signing
 from sixledger.service.host import MatchHost, Posted
 from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import join_request_id
@@ -187,6 +187,16 @@ class Lobby:
         posted = await self._host.act(request.match_id, action)
         record, _ = await self._shown(posted, None)
         return pb.AbortMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
+
+    async def SubmitTableCommand(self, request: pb.SubmitTableCommandRequest) -> pb.SubmitTableCommandResponse:  # noqa: N802
+        """Give a command of the table."""
+        action = self._owner_action(request.match_id, request.owner_token, request.request_id)
+        check_command(request.command)
+        action.command = request.command
+        posted = await self._host.act(request.match_id, action)
+        record, late = await self._shown(posted, None)
+        head = self._host.head(posted.hosted, posted)
+        return pb.SubmitTableCommandResponse(record=record, late_openings=late, head=head)
 
     async def PauseMatch(self, request: pb.PauseMatchRequest) -> pb.PauseMatchResponse:  # noqa: N802
         """Pause a match."""

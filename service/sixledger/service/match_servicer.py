@@ -16,7 +16,7 @@ from sixledger.service.bots import BotRunner
 from sixledger.service.errors import malformed
 from sixledger.service.export import export
 from sixledger.service.failures import CallLog, failure, report
-from sixledger.service.fields import check_match_id, check_page_size
+from sixledger.service.fields import check_command, check_match_id, check_page_size
 from sixledger.service.host import MatchHost, Posted
 from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import created_match_id
@@ -29,8 +29,6 @@ from sixledger.service.watch import Pulse, WatchTiming, watch
 from sixledger.v1 import access_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
 
-#: Longest command, in bytes: no game has longer ones, and each is kept for ever.
-MAX_COMMAND_BYTES = 16_384
 #: Commands of one batch.
 MAX_COMMANDS = 100
 _SUBMIT_COMMANDS = "/sixledger.v1.MatchService/SubmitCommands"
@@ -287,8 +285,7 @@ class MatchServicer(Lobby):
     async def _submit(self, request: pb.SubmitCommandRequest) -> tuple[int, Posted]:
         """Play a command: the seat, and its record."""
         seat, action = self._action(request.act)
-        if len(request.command) > MAX_COMMAND_BYTES:
-            raise malformed("command", f"has more than {MAX_COMMAND_BYTES} bytes")
+        check_command(request.command)
         action.cause.decision = request.decision
         action.command = request.command
         return seat, await self._host.act(request.act.match_id, action)

@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 from sixledger.engine.nimmt import GAME
-from sixledger.engine.nimmt.cards import BULLHEADS, bullheads, pack
+from sixledger.engine.nimmt.cards import BULLHEADS, bullheads
+from sixledger.engine.nimmt.options import variant_of
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
 VECTORS = "1→1 5→2 10→3 11→5 15→2 20→3 22→5 33→5 45→2 50→3 55→7 60→3 65→2 66→5 88→5 95→2 99→5 100→3 101→1 104→1"
@@ -33,9 +34,10 @@ def test_check_sums(highest: int, total: int) -> None:
 @pytest.mark.parametrize(("seats", "highest"), [(2, 24), (3, 34), (4, 44), (10, 104)])
 def test_the_tactics_pack_is_dealt_completely(seats: int, highest: int) -> None:
     options = GAME.complete(seats, pb.Options(deck=pb.DECK_TACTICS)).options
-    assert pack(seats, options) == range(1, highest + 1)
+    assert variant_of(options).pack(seats, options) == range(1, highest + 1)
 
 
 @pytest.mark.parametrize("seats", range(2, 11))
 def test_the_full_pack_is_the_same_for_every_number_of_seats(seats: int) -> None:
-    assert pack(seats, GAME.complete(seats, pb.Options()).options) == range(1, 105)
+    options = GAME.complete(seats, pb.Options()).options
+    assert variant_of(options).pack(seats, options) == range(1, 105)

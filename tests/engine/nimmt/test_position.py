@@ -15,7 +15,7 @@ def table_with_row_choice() -> Table:
     """A match of three seats that waits for the choice of a row."""
     table = Table(GAME, GAME.complete(3, pb.Options()), 1)
     for _ in table.play_on(Random(1)):
-        if table.state.choosing_row:
+        if table.state.pending:
             return table
     raise AssertionError("no card was too low in the whole match")
 

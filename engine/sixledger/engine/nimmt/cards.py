@@ -1,19 +1,13 @@
-"""The cards of 6 nimmt!: numbers from 1, each worth some bullheads (RULES 2.1)."""
+"""The cards of 6 nimmt!: numbers from 1, each worth some bullheads, and rows of them (RULES 2.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
+from collections.abc import Iterable, Sequence
 
 #: The highest card of the full pack.
 HIGHEST = 104
-#: Seats of the largest table.
-MAX_SEATS = 10
-#: Rows on the table, and how many cards one of them holds at most.
+#: Rows on the table, and how many positions one of them has at most.
 ROWS, ROW_LENGTH = 4, 5
-#: Cards of a hand, and so turns of a round.
-HAND_SIZE = 10
 
 
 def _bullheads(card: int) -> int:
@@ -38,8 +32,18 @@ def bullheads(cards: Iterable[int]) -> int:
     return sum(map(BULLHEADS.__getitem__, cards))
 
 
-def pack(players: int, options: pb.Options) -> range:
-    """The pack of a round before it is shuffled, ascending. `options` are complete."""
-    if options.deck == pb.DECK_TACTICS:
-        return range(1, HAND_SIZE * players + ROWS + 1)
-    return range(1, HIGHEST + 1)
+def fitting_row(rows: Sequence[Sequence[int]], card: int) -> int:
+    """The row whose last card is the nearest below `card`; -1 if there is none."""
+    nearest, found = 0, -1
+    for index, row in enumerate(rows):
+        if nearest < row[-1] < card:
+            nearest, found = row[-1], index
+    return found
+
+
+def without(cards: tuple[int, ...], card: int) -> tuple[int, ...]:
+    """`cards` without one `card`; as they are if it is not among them."""
+    if card not in cards:
+        return cards
+    at = cards.index(card)
+    return cards[:at] + cards[at + 1 :]

@@ -1,42 +1,35 @@
-"""How each event changes the state; nothing else does.
+"""How each event that several variants share changes the state; nothing but events does.
 
 Every handler also takes the redacted form of its event, in which the fields that a viewer may not see
-are empty.
+are empty. A variant adds the handlers of its own events, and puts its own in place of a shared one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from google.protobuf.message import Message
-from sixledger.engine.nimmt.cards import MAX_SEATS, ROWS
-from sixledger.engine.nimmt.state import State
+from sixledger.engine.nimmt.cards import without
+from sixledger.engine.nimmt.state import NOTHING, ROW, State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
-
-def _match_started(state: State, event: pb.MatchStarted) -> None:
-    # A redacted ledger is folded before anybody could decide its events again: whatever costs memory is checked here.
-    if state.players or not 2 <= event.players <= MAX_SEATS:
-        raise ValueError("the match cannot start like this")
-    state.players = event.players
-    state.options = pb.Options()
-    state.options.CopyFrom(event.options)
-    state.totals = [0] * event.players
+Handler = Callable[[State, Any], None]
 
 
-def _round_started(state: State, event: pb.RoundStarted) -> None:
+def round_started(state: State, event: pb.RoundStarted) -> None:
+    """Clear the table."""
     players = state.players
     state.round = event.round
     state.turn = 0
-    state.pack_size = state.undealt_count = event.pack_size
-    state.hand_size = event.hand_size
     state.undealt = ()
+    state.undealt_count = event.pack_size
     state.rows = []
     state.hands = [()] * players
     state.hand_counts = [0] * players
     state.chosen = [None] * players
     state.piles = [()] * players
+    state.common_pile = ()
     state.round_points = [0] * players
 
 
@@ -51,26 +44,33 @@ def _hand_dealt(state: State, event: pb.HandDealt) -> None:
     state.undealt_count -= event.count
 
 
-def _rows_started(state: State, event: pb.RowsStarted) -> None:
+def rows_started(state: State, event: pb.RowsStarted) -> None:
+    """Lay the rows and open the first turn."""
     state.rows = [tuple(row.cards) for row in event.rows]
-    state.undealt = state.undealt[ROWS:]
-    state.undealt_count -= ROWS
+    drawn = len(event.drawn) or len(state.rows)
+    if state.undealt_count:  # else the cards come from a draft
+        state.undealt = state.undealt[drawn:]
+        state.undealt_count -= drawn
+    state.pool = ()
     state.turn = 1
-    state.phase = pb.PHASE_SELECTION
+    state.phase = state.rules.opening
     state.decision += 1
 
 
 def _chosen(state: State, event: pb.Chosen) -> None:
     seat, card = event.seat, event.card
-    state.chosen[seat] = card
     state.hand_counts[seat] -= 1
     hand = state.hands[seat]
-    if card in hand:  # else hand and card are not known here
+    if card and card in hand:
         at = hand.index(card)
         state.hands[seat] = hand[:at] + hand[at + 1 :]
+        state.chosen[seat] = (card,)
+    else:  # hand or card are not known here
+        state.chosen[seat] = (card,) if card else ()
 
 
-def _revealed(state: State, event: pb.Revealed) -> None:
+def revealed(state: State, event: pb.Revealed) -> None:
+    """Line up the cards, the lowest first."""
     queue = [(play.card, play.seat) for play in event.plays]
     queue.sort()
     state.queue = queue
@@ -79,33 +79,38 @@ def _revealed(state: State, event: pb.Revealed) -> None:
 
 
 def _row_choice_needed(state: State, event: pb.RowChoiceNeeded) -> None:
-    state.choosing_row = True
+    state.pending = ROW
+    state.on_turn = event.seat
     state.decision += 1
 
 
-def _row_taken(state: State, event: pb.RowTaken) -> None:
+def row_taken(state: State, event: pb.RowTaken) -> None:
+    """Put a row onto the pile of its seat."""
     row = event.row
     points = event.points_each
     for seat in event.seats:
         state.piles[seat] += state.rows[row]
         state.round_points[seat] += points
     state.rows[row] = ()
-    state.choosing_row = False
+    state.pending = NOTHING
 
 
-def _card_placed(state: State, event: pb.CardPlaced) -> None:
+def card_placed(state: State, event: pb.CardPlaced) -> None:
+    """Lay the next card of the queue at the right end."""
     state.rows[event.row] += (event.card,)
     del state.queue[0]
 
 
-def _turn_ended(state: State, event: pb.TurnEnded) -> None:
-    if event.turn < state.hand_size:
+def turn_ended(state: State, event: pb.TurnEnded) -> None:
+    """Open the next turn, if the round has one."""
+    if event.turn < state.rules.turns:
         state.turn = event.turn + 1
-        state.phase = pb.PHASE_SELECTION
+        state.phase = state.rules.opening
         state.decision += 1
 
 
-def _round_scored(state: State, event: pb.RoundScored) -> None:
+def round_scored(state: State, event: pb.RoundScored) -> None:
+    """Write down the totals."""
     state.totals = list(event.totals)
 
 
@@ -115,19 +120,38 @@ def _match_ended(state: State, event: pb.MatchEnded) -> None:
     state.phase = pb.PHASE_ENDED
 
 
+def starter_drawn(state: State, event: pb.StarterDrawn) -> None:
+    """Set the first starter."""
+    state.starter = event.seat
+
+
+def round_started_by_the_next(state: State, event: pb.RoundStarted) -> None:
+    """Clear the table, where hands have public cards; after the first round the left neighbour starts."""
+    round_started(state, event)
+    state.public_hands = [()] * state.players
+    if event.round > 1:
+        state.starter = (state.starter + 1) % state.players
+
+
+def lay_openly(state: State, seat: int, card: int) -> None:
+    """A card of a hand lies face up and waits to be placed."""
+    state.hands[seat] = without(state.hands[seat], card)
+    state.hand_counts[seat] -= 1
+    state.queue.append((card, seat))
+
+
 #: Event type → what it does to a state.
-HANDLERS: dict[type[Message], Callable[[State, Any], None]] = {
-    pb.MatchStarted: _match_started,
-    pb.RoundStarted: _round_started,
+HANDLERS: Mapping[type[Message], Handler] = {
+    pb.RoundStarted: round_started,
     pb.PackShuffled: _pack_shuffled,
     pb.HandDealt: _hand_dealt,
-    pb.RowsStarted: _rows_started,
+    pb.RowsStarted: rows_started,
     pb.Chosen: _chosen,
-    pb.Revealed: _revealed,
+    pb.Revealed: revealed,
     pb.RowChoiceNeeded: _row_choice_needed,
-    pb.RowTaken: _row_taken,
-    pb.CardPlaced: _card_placed,
-    pb.TurnEnded: _turn_ended,
-    pb.RoundScored: _round_scored,
+    pb.RowTaken: row_taken,
+    pb.CardPlaced: card_placed,
+    pb.TurnEnded: turn_ended,
+    pb.RoundScored: round_scored,
     pb.MatchEnded: _match_ended,
 }

@@ -2,122 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sixledger.engine.errors import IllegalOptions
 from sixledger.engine.game import OptionDoc, Preset, Setup
-from sixledger.engine.nimmt.cards import MAX_SEATS
+from sixledger.engine.nimmt.core import Variant
+from sixledger.engine.nimmt.variants import VARIANTS
 from sixledger.engine.schema import has_unknown_fields
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What a variant fixes about its options: here a further variant declares itself."""
-
-    name: str
-    min_seats: int
-    max_seats: int
-    #: The packs that may be chosen.
-    decks: tuple[pb.Deck.ValueType, ...]
-    end_modes: tuple[pb.EndMode.ValueType, ...]
-
-
-FRAMES: Mapping[pb.Variant.ValueType, Frame] = {
-    pb.VARIANT_BASE: Frame(
-        name="base",
-        min_seats=2,
-        max_seats=MAX_SEATS,
-        decks=(pb.DECK_FULL, pb.DECK_TACTICS),
-        end_modes=(pb.END_MODE_POINTS, pb.END_MODE_ROUNDS),
-    ),
-}
-
 _COMPARISONS = (pb.COMPARE_GT, pb.COMPARE_GE)
-
-_LIMIT, _ROUNDS, _MAX_ROUNDS = (1, 1000), (1, 100), (1, 1000)
+_LIMIT, _ROUNDS, _MAX_ROUNDS, _MAX_CYCLES = (1, 1000), (1, 100), (1, 1000), (10, 1000)
 
 
 def complete(seats: int, options: Any) -> Setup:
-    """A setup with every option that applies filled in; see `Game.complete`."""
+    """A setup with every option that applies filled in; see `Game.complete`.
+
+    What does not apply stays absent, the pack of a variant that leaves no choice among it, so that complete
+    options can be completed again.
+    """
     if not isinstance(options, pb.Options):
         raise IllegalOptions("options", "are of another game", f"a message {pb.Options.DESCRIPTOR.full_name}")
     if has_unknown_fields(options):
         known = ", ".join(field.name for field in pb.Options.DESCRIPTOR.fields)
         raise IllegalOptions("options", "have a field that this build does not know", known)
-    full = pb.Options(variant=_variant(options))
-    frame = FRAMES[full.variant]
-    if not frame.min_seats <= seats <= frame.max_seats:
+    variant = _variant(options)
+    if not variant.min_seats <= seats <= variant.max_seats:
         raise IllegalOptions(
-            "players", f"{frame.name} is not played by {seats}", f"{frame.min_seats} to {frame.max_seats}"
+            "players", f"{variant.name} is not played by {seats}", f"{variant.min_seats} to {variant.max_seats}"
         )
-    full.deck = _choice(options, "deck", pb.Deck, frame.decks)
-    full.end_mode = _choice(options, "end_mode", pb.EndMode, frame.end_modes)
-    if full.end_mode == pb.END_MODE_POINTS:
-        _refuse(options, "rounds", "end_mode rounds")
-        full.limit = _number(options, "limit", 66, _LIMIT)
-        full.compare = _choice(options, "compare", pb.Compare, _COMPARISONS)
-        full.max_rounds = _number(options, "max_rounds", 100, _MAX_ROUNDS)
-    else:
-        for name in ("limit", "compare", "max_rounds"):
-            _refuse(options, name, "end_mode points")
-        full.rounds = _number(options, "rounds", 1, _ROUNDS)
+    full = pb.Options(variant=variant.number)
+    _choose(options, full, "deck", pb.Deck, variant.decks)
+    _choose(options, full, "end_mode", pb.EndMode, variant.end_modes)
+    in_points, in_rounds = full.end_mode == pb.END_MODE_POINTS, full.end_mode == pb.END_MODE_ROUNDS
+    _count(options, full, "limit", 66, _LIMIT if in_points else None)
+    _choose(options, full, "compare", pb.Compare, _COMPARISONS if in_points else ())
+    _count(options, full, "rounds", 1, _ROUNDS if in_rounds else None)
+    _count(options, full, "max_rounds", 100, _MAX_ROUNDS if in_points else None)
+    _choose(options, full, "first_starter", pb.FirstStarter, _starters(seats) if variant.has_starter else ())
+    _choose(options, full, "double_pack", pb.DoublePack, variant.double_packs)
+    _count(options, full, "max_cycles", 100, _MAX_CYCLES if variant.has_cycles else None)
     return Setup(seats, full)
 
 
-def epochs(setup: Setup) -> int:
-    """The rounds that the match can have at most."""
-    options: pb.Options = setup.options
-    return options.max_rounds if options.end_mode == pb.END_MODE_POINTS else options.rounds
+def variant_of(options: pb.Options) -> Variant:
+    """The variant of complete options."""
+    return VARIANTS[options.variant]
 
 
-def _variant(options: pb.Options) -> pb.Variant.ValueType:
+def _variant(options: pb.Options) -> Variant:
     """The chosen variant, by default base."""
-    if options.variant in FRAMES:
-        return options.variant
+    if options.variant in VARIANTS:
+        return VARIANTS[options.variant]
     if options.variant == pb.VARIANT_UNSPECIFIED:
-        return pb.VARIANT_BASE
-    known = ", ".join(frame.name for frame in FRAMES.values())
+        return VARIANTS[pb.VARIANT_BASE]
+    known = ", ".join(variant.name for variant in VARIANTS.values())
     raise IllegalOptions("variant", f"{int(options.variant)} is not known here", known)
 
 
-def _choice(options: pb.Options, name: str, enum: Any, allowed: Sequence[Any]) -> Any:
-    """The value of an enum option; not given, or given as 0, is the first of `allowed`."""
+def _starters(seats: int) -> tuple[pb.FirstStarter.ValueType, ...]:
+    """Random, or one of the seats."""
+    return (pb.FIRST_STARTER_RANDOM, *tuple(pb.FirstStarter.values())[2 : 2 + seats])
+
+
+def _choose(options: pb.Options, full: pb.Options, name: str, enum: Any, allowed: Sequence[Any]) -> None:
+    """Fill in the value of an enum option; not given, or given as 0, is the first of `allowed`."""
     value = getattr(options, name)
-    if value == 0:
-        return allowed[0]
-    if value not in allowed:
+    if not allowed:
+        _refuse(name, bool(value))
+        return
+    if value and value not in allowed:
         words = ", ".join(enum.Name(each).removeprefix(f"{name.upper()}_").lower() for each in allowed)
         raise IllegalOptions(name, f"{int(value)} is not a choice", words)
-    return value
+    setattr(full, name, value or allowed[0])
 
 
-def _number(options: pb.Options, name: str, default: int, bounds: tuple[int, int]) -> int:
-    """The value of a number option, within `bounds`."""
-    if not options.HasField(name):  # type: ignore[arg-type]  # the stub wants the names as literals
-        return default
-    value: int = getattr(options, name)
+def _count(options: Any, full: pb.Options, name: str, default: int, bounds: tuple[int, int] | None) -> None:
+    """Fill in the value of a number option, within `bounds`."""
+    given = options.HasField(name)
+    if bounds is None:
+        _refuse(name, given)
+        return
+    value = getattr(options, name) if given else default
     if not bounds[0] <= value <= bounds[1]:
         raise IllegalOptions(name, f"{value} is out of range", f"{bounds[0]} to {bounds[1]}")
-    return value
+    setattr(full, name, value)
 
 
-def _refuse(options: pb.Options, name: str, where: str) -> None:
+def _refuse(name: str, given: bool) -> None:
     """An option that does not apply must not be given: ignoring it would deceive."""
-    if options.HasField(name):  # type: ignore[arg-type]  # as above
-        raise IllegalOptions(name, "does not apply here", f"only with {where}")
+    if given:
+        raise IllegalOptions(name, "does not apply here", f"only with {_WHERE[name]}")
 
+
+def _with(has: Callable[[Variant], Any]) -> str:
+    """The variants in which an option applies, in words."""
+    return "variant " + " or ".join(variant.name for variant in VARIANTS.values() if has(variant))
+
+
+#: Where an option applies.
+_WHERE = {
+    "deck": _with(lambda variant: variant.decks),
+    "end_mode": _with(lambda variant: variant.end_modes),
+    "limit": "end_mode points",
+    "compare": "end_mode points",
+    "rounds": "end_mode rounds",
+    "max_rounds": "end_mode points",
+    "first_starter": _with(lambda variant: variant.has_starter),
+    "double_pack": _with(lambda variant: variant.double_packs),
+    "max_cycles": _with(lambda variant: variant.has_cycles),
+}
+
+_NAMES = ", ".join(variant.name for variant in VARIANTS.values())
 
 DOCS = (
-    OptionDoc("variant", "Rule set", "base", "base"),
-    OptionDoc("deck", "Pack: all 104 cards, or 1 to 10n + 4 for n seats", "full, tactics", "full", "base"),
-    OptionDoc("end_mode", "What ends the match", "points, rounds", "points"),
-    OptionDoc("limit", "Points that end the match, looked at after every round", "1 to 1000", "66", "points"),
-    OptionDoc("compare", "A total must be greater than the limit (gt) or reach it (ge)", "gt, ge", "gt", "points"),
-    OptionDoc("rounds", "Number of rounds", "1 to 100", "1", "rounds"),
-    OptionDoc("max_rounds", "Safety stop: the match ends after this round at the latest", "1 to 1000", "100", "points"),
+    OptionDoc("variant", "Rule set", _NAMES, "base"),
+    OptionDoc("deck", "Pack: all 104 cards, or 1 to 10n + 4 for n seats", "full, tactics", "full", _WHERE["deck"]),
+    OptionDoc("end_mode", "What ends the match", "points, rounds", "points (hand: rounds)", "all but tournament"),
+    OptionDoc("limit", "Points that end the match, looked at after every round", "1 to 1000", "66", "end_mode points"),
+    OptionDoc(
+        "compare", "A total must be greater than the limit (gt) or reach it (ge)", "gt, ge", "gt", "end_mode points"
+    ),
+    OptionDoc("rounds", "Number of rounds", "1 to 100", "1", "end_mode rounds"),
+    OptionDoc("max_rounds", "Safety stop: the match ends after this round", "1 to 1000", "100", "end_mode points"),
+    OptionDoc("first_starter", "The seat that begins", "random, seat_0, seat_1, …", "random", _WHERE["first_starter"]),
+    OptionDoc(
+        "double_pack",
+        "Pack: two packs of 104, or one and a second card of each of 11, 22, …, 99",
+        "double, doublets",
+        "double",
+        _WHERE["double_pack"],
+    ),
+    OptionDoc("max_cycles", "Safety stop: the round ends after this cycle", "10 to 1000", "100", _WHERE["max_cycles"]),
 )
 
 

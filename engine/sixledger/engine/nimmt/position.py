@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from sixledger.engine.errors import IllegalOptions
 from sixledger.engine.nimmt import options as opt
-from sixledger.engine.nimmt.cards import HAND_SIZE, HIGHEST, ROW_LENGTH, ROWS, bullheads, pack
-from sixledger.engine.nimmt.rules import end_reason, fitting_row
-from sixledger.engine.nimmt.state import State
-from sixledger.engine.nimmt.view import row_choice
+from sixledger.engine.nimmt.cards import ROWS
+from sixledger.engine.nimmt.facts import demand
+from sixledger.engine.nimmt.state import END, KEEP, NOTHING, ORDER, ROW, State
+from sixledger.engine.nimmt.view import shared
 from sixledger.engine.schema import has_unknown_fields
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
+
+#: The pending choice by the field that holds it.
+_PENDING = {"row_choice": ROW, "end_choice": END, "order_choice": ORDER, "keep_choice": KEEP}
+
+_BY_RULES = (
+    pb.END_REASON_LIMIT,
+    pb.END_REASON_ROUNDS,
+    pb.END_REASON_MAX_ROUNDS,
+    pb.END_REASON_TOURNAMENT,
+)
 
 
 def position(state: State) -> pb.Position:
@@ -29,165 +39,187 @@ def position(state: State) -> pb.Position:
         round=state.round,
         turn=state.turn,
         rows=[pb.Row(cards=row) for row in state.rows],
-        seats=[
-            pb.SeatPosition(
-                hand=state.hands[seat],
-                chosen=state.chosen[seat],
-                pile=state.piles[seat],
-                round_points=state.round_points[seat],
-                total=state.totals[seat],
-            )
-            for seat in range(state.players)
-        ],
+        seats=[_seat(state, seat) for seat in range(state.players)],
         queue=[pb.Play(seat=seat, card=card) for card, seat in state.queue],
-        row_choice=row_choice(state),
         undealt=state.undealt,
         decision=state.decision,
         result=state.result,
+        starter=state.starter if state.starter >= 0 else None,
+        pool=state.pool,
+        common_pile=state.common_pile,
+        hand_lists=[pb.CardList(cards=cards) for cards in state.hand_lists],
+        **state.rules.pending_choice(state),  # type: ignore[arg-type]  # fields of the message, by name
     )
 
 
-def from_position(position: pb.Position) -> State:
+def _seat(state: State, seat: int) -> pb.SeatPosition:
+    sealed = state.chosen[seat] or ()
+    return pb.SeatPosition(
+        hand=state.hands[seat],
+        chosen=sealed[0] if len(sealed) == 1 else None,
+        chosen_cards=sealed if len(sealed) > 1 else (),
+        pile=state.piles[seat],
+        round_points=state.round_points[seat],
+        total=state.totals[seat],
+        public_hand=state.public_hands[seat] if state.public_hands else (),
+        shared_points=shared(state, seat),
+    )
+
+
+def from_position(given: pb.Position) -> State:
     """The state of a position at a decision point or after the end. Raises ValueError if it is none."""
-    _demand(isinstance(position, pb.Position), "it is no position of 6 nimmt!")
-    _demand(not has_unknown_fields(position), "it has fields that this build does not know")
+    demand(isinstance(given, pb.Position), "it is no position of 6 nimmt!")
+    demand(not has_unknown_fields(given), "it has fields that this build does not know")
     try:
-        setup = opt.complete(position.players, position.options)
+        setup = opt.complete(given.players, given.options)
     except IllegalOptions as error:
         raise ValueError(f"no such position: {error}") from error
-    _demand(setup.options == position.options, "its options are not complete")
-    _demand(len(position.seats) == position.players, "it must describe every seat")
-    state = _read(position)
+    demand(setup.options == given.options, "its options are not complete")
+    demand(len(given.seats) == given.players, "it must describe every seat")
+    choices = [name for name in _PENDING if given.HasField(name)]  # type: ignore[arg-type]  # names as literals
+    demand(len(choices) <= 1, "one choice is pending at a time")
+    state = _read(given, choices[0] if choices else None)
     _check_cards(state)
     _check_course(state)
-    _check_phase(state, position)
+    _check_phase(state)
+    demand(position(state) == given, "a part of it belongs to another phase or variant")
     return state
 
 
-def _read(position: pb.Position) -> State:
+def _read(given: pb.Position, choice: str | None) -> State:
     """The state as it is written, not yet checked."""
     options = pb.Options()
-    options.CopyFrom(position.options)
+    options.CopyFrom(given.options)
     result = None
-    if position.HasField("result"):
+    if given.HasField("result"):
         result = pb.MatchEnded()
-        result.CopyFrom(position.result)
-    hands = [tuple(seat.hand) for seat in position.seats]
-    return State(
-        players=position.players,
+        result.CopyFrom(given.result)
+    hands = [tuple(seat.hand) for seat in given.seats]
+    rules = opt.variant_of(options)
+    state = State(
+        rules=rules,
+        players=given.players,
         options=options,
-        phase=position.phase,
-        round=position.round,
-        turn=position.turn,
-        pack_size=len(pack(position.players, options)),
-        hand_size=HAND_SIZE,
-        decision=position.decision,
-        rows=[tuple(row.cards) for row in position.rows],
+        highest=rules.pack(given.players, options)[-1],
+        phase=given.phase,
+        round=given.round,
+        turn=given.turn,
+        decision=given.decision,
+        starter=given.starter if given.HasField("starter") else -1,
+        rows=[tuple(row.cards) for row in given.rows],
         hands=hands,
         hand_counts=[len(hand) for hand in hands],
-        chosen=[seat.chosen if seat.HasField("chosen") else None for seat in position.seats],
-        piles=[tuple(seat.pile) for seat in position.seats],
-        round_points=[seat.round_points for seat in position.seats],
-        totals=[seat.total for seat in position.seats],
-        queue=[(play.card, play.seat) for play in position.queue],
-        choosing_row=position.HasField("row_choice"),
-        undealt=tuple(position.undealt),
-        undealt_count=len(position.undealt),
+        public_hands=[tuple(seat.public_hand) for seat in given.seats] if rules.has_public_hands else [],
+        chosen=[_sealed(seat) for seat in given.seats],
+        piles=[tuple(seat.pile) for seat in given.seats],
+        common_pile=tuple(given.common_pile),
+        round_points=[seat.round_points for seat in given.seats],
+        totals=[seat.total for seat in given.seats],
+        queue=[(play.card, play.seat) for play in given.queue],
+        pending=_PENDING[choice] if choice else NOTHING,
+        pending_row=given.keep_choice.row if choice == "keep_choice" else -1,
+        undealt=tuple(given.undealt),
+        undealt_count=len(given.undealt),
+        pool=tuple(given.pool),
+        hand_lists=tuple(tuple(each.cards) for each in given.hand_lists),
         result=result,
     )
+    state.on_turn = getattr(given, choice).seat if choice else rules.next_seat(state)
+    return state
+
+
+def _sealed(seat: pb.SeatPosition) -> tuple[int, ...] | None:
+    """The sealed cards of a seat, None if it has not chosen."""
+    return tuple(seat.chosen_cards) or ((seat.chosen,) if seat.HasField("chosen") else None)
 
 
 def _check_cards(state: State) -> None:
     """Every card of the pack lies in exactly one place, in order where there is one."""
-    found = [*state.undealt, *(card for card, _ in state.queue), *(card for card in state.chosen if card is not None)]
-    for cards in (*state.rows, *state.hands, *state.piles):
+    found = [*state.undealt, *state.pool, *state.common_pile, *(card for card, _ in state.queue)]
+    for cards in (*state.rows, *state.hands, *state.piles, *(sealed or () for sealed in state.chosen)):
         found += cards
-    _demand(all(1 <= card <= HIGHEST for card in found), f"cards are numbers from 1 to {HIGHEST}")
-    found.sort()
-    _demand(found == list(range(1, state.pack_size + 1)), "the cards are not the pack, each once")
-    left = state.pack_size - HAND_SIZE * state.players - ROWS
-    _demand(len(state.undealt) == left, f"{left} cards are not dealt in a round")
-    _demand(len(state.rows) == ROWS, f"there are {ROWS} rows")
-    for row in state.rows:
-        _demand(1 <= len(row) <= ROW_LENGTH, f"a row holds 1 to {ROW_LENGTH} cards")
-        _demand(list(row) == sorted(row), "the cards of a row ascend")
-    _demand(all(list(hand) == sorted(hand) for hand in state.hands), "the cards of a hand ascend")
-    _demand(
-        all(points == bullheads(pile) for points, pile in zip(state.round_points, state.piles, strict=True)),
-        "round points are the bullheads of the pile",
-    )
+    low, high = state.rules.lowest, state.highest
+    demand(all(low <= card <= high for card in found), f"cards are numbers from {low} to {high}")
+    pack = list(state.rules.pack(state.players, state.options))
+    demand(sorted(found) == pack, "the cards are not the pack, each once")
+    state.rules.check_pool(state)
+    if state.rows:
+        sizes = state.rules.undealt_sizes(state)
+        demand(len(state.undealt) in sizes, f"{sizes.stop - 1} cards are not dealt in a round")
+        demand(len(state.rows) == ROWS, f"there are {ROWS} rows")
+        for row in state.rows:
+            state.rules.check_row(row)
+        demand(len({row[-1] for row in state.rows}) == ROWS, "no two rows end alike")
+    demand(all(list(hand) == sorted(hand) for hand in state.hands), "the cards of a hand ascend")
+    demand(all(list(sealed or ()) == sorted(sealed or ()) for sealed in state.chosen), "sealed cards ascend")
+    state.rules.check_points(state, _ended_by_rules(state))
+    state.rules.check_public(state)
 
 
 def _check_course(state: State) -> None:
-    """Round, turn, totals and the number of the decision fit each other."""
-    over = opt.epochs(opt.complete(state.players, state.options))
-    _demand(1 <= state.round <= over, f"the match has rounds 1 to {over}")
-    _demand(1 <= state.turn <= HAND_SIZE, f"a round has turns 1 to {HAND_SIZE}")
+    """Round, turn, starter, totals and the number of the decision fit each other."""
+    rules, options = state.rules, state.options
+    over, turns = rules.epochs(opt.complete(state.players, options)), rules.most_turns(state.players, options)
+    demand(1 <= state.round <= over, f"the match has rounds 1 to {over}")
+    demand(bool(state.rows) <= state.turn <= turns * bool(state.rows), f"a round has turns 1 to {turns}")
+    if rules.has_starter:
+        demand(0 <= state.starter < state.players, "a seat begins")
+        first = options.first_starter - pb.FIRST_STARTER_SEAT_0
+        starter = (first + rules.moves_of_start(state, _ended_by_rules(state))) % state.players
+        demand(first < 0 or state.starter == starter, "another seat begins")
     scored = state.round if _ended_by_rules(state) else state.round - 1
-    most = bullheads(range(1, state.pack_size + 1)) * scored
-    _demand(sum(state.totals) <= most, f"the totals of {scored} scored rounds are at most {most} together")
+    most = rules.most_points(state) * scored
+    demand(sum(state.totals) <= most, f"the totals of {scored} scored rounds are at most {most} together")
     if not _ended_by_rules(state) and scored:
-        goes_on = end_reason(state.options, scored, state.totals) == pb.END_REASON_UNSPECIFIED
-        _demand(goes_on, "the match would have ended after the round before")
-    turns = HAND_SIZE * (state.round - 1) + state.turn
-    # Every turn opens one choice of cards and at most one of a row.
-    _demand(turns <= state.decision <= 2 * turns, f"the number of the decision is between {turns} and {2 * turns}")
+        goes_on = rules.end_reason(options, scored, state.totals) == pb.END_REASON_UNSPECIFIED
+        demand(goes_on, "the match would have ended after the round before")
+    numbers = rules.decisions(state)
+    within = f"the number of the decision is between {numbers.start} and {numbers.stop - 1}"
+    demand(state.decision in numbers, within)
 
 
-def _check_phase(state: State, position: pb.Position) -> None:
+def _check_phase(state: State) -> None:
     """Hands, sealed choices, queue and result fit the phase."""
-    in_hand = {len(hand) + (choice is not None) for hand, choice in zip(state.hands, state.chosen, strict=True)}
-    left = HAND_SIZE - state.turn
-    if state.phase == pb.PHASE_ENDED:
-        _demand(state.result is not None, "a match that has ended has a result")
+    phase = state.phase
+    if phase == pb.PHASE_ENDED:
+        demand(state.result is not None, "a match that has ended has a result")
         _check_result(state)
+        if _ended_by_rules(state):
+            demand(not state.queue and not state.pending, "no card waits to be placed")
+            state.rules.check_last_turn(state)
+            return
+        # Where it was left: what is pending or missing tells.
+        phase = pb.PHASE_PLACING if state.pending else state.rules.opening if state.rows else pb.PHASE_DRAFT
     else:
-        _demand(state.phase in (pb.PHASE_SELECTION, pb.PHASE_PLACING), "it names no phase")
-        _demand(state.result is None, "a match that runs has no result")
-    if state.phase == pb.PHASE_PLACING or state.queue or position.HasField("row_choice"):
-        _check_queue(state, position)
-        _demand(in_hand == {left}, f"while cards are placed in turn {state.turn}, every hand has {left} cards")
-        _demand(all(choice is None for choice in state.chosen), "a revealed choice is no longer sealed")
-    elif _ended_by_rules(state):
-        _demand(left == 0 and in_hand == {0}, "a match ends after the last turn of a round")
+        demand(state.result is None, "a match that runs has no result")
+    demand((phase == pb.PHASE_DRAFT) == (not state.rows), "it names no phase")
+    if phase == pb.PHASE_PLACING or state.pending or (state.queue and phase != pb.PHASE_LAYING):
+        demand(bool(state.queue), "a choice is that of a revealed card")
+        state.rules.check_queue(state)
+        demand(phase == pb.PHASE_PLACING, "it names no phase")
+    if phase != pb.PHASE_DRAFT:
+        state.rules.check_hands(state, phase)
     else:
-        _demand(None in state.chosen, "a choice of every seat is turned up at once")
-        _demand(in_hand == {left + 1}, f"in turn {state.turn} every seat has {left + 1} cards, its choice counted")
-
-
-def _check_queue(state: State, position: pb.Position) -> None:
-    """A match stops in the middle of a turn only if the lowest card, and so none yet, can be placed."""
-    _demand(sorted(seat for _, seat in state.queue) == list(range(state.players)), "every seat has one revealed card")
-    _demand(state.queue == sorted(state.queue), "revealed cards are placed in ascending order")
-    _demand(fitting_row(state.rows, state.queue[0][0]) < 0, "the lowest revealed card fits, so it would lie")
-    pending = (position.row_choice.card, position.row_choice.seat)
-    _demand(pending == state.queue[0], "the choice of a row is that of the lowest revealed card")
+        demand(not any(state.piles) and not any(state.chosen), "nothing is played before the draft is over")
 
 
 def _ended_by_rules(state: State) -> bool:
     """True if the match ended after a scored round, not because someone left."""
-    by_rules = (pb.END_REASON_LIMIT, pb.END_REASON_ROUNDS, pb.END_REASON_MAX_ROUNDS)
-    return state.result is not None and state.result.reason in by_rules
+    return state.result is not None and state.result.reason in _BY_RULES
 
 
 def _check_result(state: State) -> None:
     """The result repeats the totals and ranks each seat, or none."""
     result = state.result
     assert result is not None
-    _demand(list(result.scores) == state.totals, "the scores of the result are the totals")
+    demand(list(result.scores) == state.totals, "the scores of the result are the totals")
     ranked = 0 if result.reason == pb.END_REASON_ABORTED else state.players
-    _demand(len(result.ranking) == ranked, f"the result ranks {ranked} seats")
+    demand(len(result.ranking) == ranked, f"the result ranks {ranked} seats")
     winners = [seat for seat, rank in enumerate(result.ranking) if rank == 1]
-    _demand(list(result.winners) == winners, "the winners are the seats of rank 1")
+    demand(list(result.winners) == winners, "the winners are the seats of rank 1")
     if _ended_by_rules(state):
-        reason = end_reason(state.options, state.round, state.totals)
-        _demand(result.reason == reason, "the match does not end like this with these totals")
+        reason = state.rules.end_reason(state.options, state.round, state.totals)
+        demand(result.reason == reason, "the match does not end like this with these totals")
     else:
         left = (pb.END_REASON_RESIGNED, pb.END_REASON_FORFEIT, pb.END_REASON_ABORTED)
-        _demand(result.reason in left, "the result gives no reason")
-
-
-def _demand(fact: bool, otherwise: str) -> None:
-    """Refuse the position unless `fact` holds. The texts never hold a card that could be a secret."""
-    if not fact:
-        raise ValueError(f"no such position: {otherwise}")
+        demand(result.reason in left, "the result gives no reason")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from sixledger.engine.nimmt.rules import legal
+from google.protobuf.message import Message
+from sixledger.engine.nimmt.commands import CASES
 from sixledger.engine.nimmt.state import State
+from sixledger.engine.nimmt.variants.double import shared_points
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
 
@@ -21,42 +23,47 @@ def view(state: State, viewer: int | None) -> pb.View:
         rows=[pb.Row(cards=row) for row in state.rows],
         seats=[_seat(state, seat, viewer) for seat in range(state.players)] if state.hands else (),
         queue=[pb.Play(seat=seat, card=card) for card, seat in state.queue],
-        row_choice=row_choice(state),
         undealt=state.undealt_count,
         decision=state.decision,
         to_act=state.to_act(),
-        legal=[] if viewer is None else [_wrap(command) for command in legal(state, viewer)],
+        legal=[] if viewer is None else [_wrap(command) for command in state.rules.legal(state, viewer)],
         result=state.result,
+        starter=state.starter if state.starter >= 0 else None,
+        pool=state.pool,
+        common_pile=state.common_pile,
+        hand_lists=[pb.CardList(cards=cards) for cards in state.hand_lists],
+        **state.rules.pending_choice(state),  # type: ignore[arg-type]  # fields of the message, by name
     )
 
 
-def row_choice(state: State) -> pb.Play | None:
-    """The play whose seat must choose a row, as a message."""
-    if not state.choosing_row:
-        return None
-    card, seat = state.queue[0]
-    return pb.Play(seat=seat, card=card)
+def shared(state: State, seat: int) -> int | None:
+    """The shared points of a seat, in the variant that has them."""
+    return shared_points(state, seat) if state.options.variant == pb.VARIANT_DOUBLE else None
 
 
 def _seat(state: State, seat: int, viewer: int | None) -> pb.SeatView:
     """One seat; hand and sealed choice only if it is the viewer's own."""
     own = seat == viewer
-    choice = state.chosen[seat]
+    sealed = state.chosen[seat]
+    shown = sealed if own and sealed else ()
+    turned_up = state.phase == pb.PHASE_PLACING and state.rules.opening == pb.PHASE_SELECTION
     return pb.SeatView(
         seat=seat,
         hand_count=state.hand_counts[seat],
         hand=state.hands[seat] if own else (),
-        has_chosen=choice is not None or state.phase == pb.PHASE_PLACING,
-        chosen=choice if own else None,
+        has_chosen=sealed is not None or turned_up,
+        chosen=shown[0] if len(shown) == 1 else None,
+        chosen_cards=shown if len(shown) > 1 else (),
         pile=state.piles[seat],
         round_points=state.round_points[seat],
         total=state.totals[seat],
+        public_hand=state.public_hands[seat] if state.public_hands else (),
+        shared_points=shared(state, seat),
     )
 
 
-def _wrap(command: object) -> pb.Command:
+def _wrap(command: Message) -> pb.Command:
     """The command inside the game's oneof."""
-    if isinstance(command, pb.SelectCard):
-        return pb.Command(select_card=command)
-    assert isinstance(command, pb.TakeRow)
-    return pb.Command(take_row=command)
+    wrapped = pb.Command()
+    getattr(wrapped, CASES[type(command)]).CopyFrom(command)
+    return wrapped

@@ -157,9 +157,9 @@ class Rerun:
         if not body.command:
             _take_step(action, body)
             return action, None
-        if body.cause.kind != SEAT:
-            raise tampered("rules", "a command that no seat gave")
         command = self._read_command(body.command)
+        if body.cause.kind != SEAT and not _is_of_table(self.match, body.cause, command):
+            raise tampered("rules", "a command that neither a seat nor the table can have given")
         kind: Any = type(command)
         if visibility.classes(kind).kind == visibility.PUBLIC:
             action.command = body.command
@@ -255,6 +255,11 @@ def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None
         raise tampered("rules", f"the record is caused by another than {record_pb2.CauseKind.Name(expected)}")
 
 
+def _is_of_table(match: Match, cause: record_pb2.Cause, command: Any) -> bool:
+    """True if the table gave the command and such commands are for it to give."""
+    return cause.kind == TABLE and type(command) in match.game.table_commands
+
+
 def _check_command(match: Match, facts: Facts) -> None:
     """Check what can be checked of a command in a state that does not know everything."""
     cause = facts.body.cause
@@ -262,9 +267,14 @@ def _check_command(match: Match, facts: Facts) -> None:
         return
     if cause.kind == TIMER:
         return  # `Match.check_time` does it
-    if match.state is None or match.over or cause.kind != SEAT:
-        raise LedgerFault(ILLEGAL_COMMAND, "rules", "a command where no seat can give one")
+    of_table = _is_of_table(match, cause, facts.command)
+    if match.state is None or match.over or not (of_table or cause.kind == SEAT):
+        raise LedgerFault(ILLEGAL_COMMAND, "rules", "a command where nobody can give one")
     try:
+        if of_table:
+            if facts.command not in match.game.table_legal(match.state):
+                raise LedgerFault(ILLEGAL_COMMAND, "rules", "the command of the table is not legal")
+            return
         decision = match.game.decision(match.state)
         if cause.decision != decision.number or cause.seat not in decision.seats:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", "the command answers no open decision of the seat")

@@ -24,10 +24,12 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import any_pb2 as google_dot_protobuf_dot_any__pb2
 from sixledger.annotations.v1 import visibility_pb2 as sixledger_dot_annotations_dot_v1_dot_visibility__pb2
+from sixledger.games.forces.v1 import forces_pb2 as sixledger_dot_games_dot_forces_dot_v1_dot_forces__pb2
 from sixledger.games.nimmt.v1 import nimmt_pb2 as sixledger_dot_games_dot_nimmt_dot_v1_dot_nimmt__pb2
+from sixledger.games.piece.v1 import piece_pb2 as sixledger_dot_games_dot_piece_dot_v1_dot_piece__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17sixledger/v1/game.proto\x12\x0csixledger.v1\x1a\x19google/protobuf/any.proto\x1a)sixledger/annotations/v1/visibility.proto\x1a$sixledger/games/nimmt/v1/nimmt.proto\"x\n\x07\x43ommand\x12+\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyB\x04\xc0\xda\x18\x01H\x00\x12\x38\n\x05nimmt\x18\x02 \x01(\x0b\x32!.sixledger.games.nimmt.v1.CommandB\x04\xc0\xda\x18\x01H\x00\x42\x06\n\x04game\"t\n\x05\x45vent\x12+\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyB\x04\xc0\xda\x18\x01H\x00\x12\x36\n\x05nimmt\x18\x02 \x01(\x0b\x32\x1f.sixledger.games.nimmt.v1.EventB\x04\xc0\xda\x18\x01H\x00\x42\x06\n\x04game\"l\n\x07Options\x12%\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyH\x00\x12\x32\n\x05nimmt\x18\x02 \x01(\x0b\x32!.sixledger.games.nimmt.v1.OptionsH\x00\x42\x06\n\x04game\"f\n\x04View\x12%\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyH\x00\x12/\n\x05nimmt\x18\x02 \x01(\x0b\x32\x1e.sixledger.games.nimmt.v1.ViewH\x00\x42\x06\n\x04game\"n\n\x08Position\x12%\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyH\x00\x12\x33\n\x05nimmt\x18\x02 \x01(\x0b\x32\".sixledger.games.nimmt.v1.PositionH\x00\x42\x06\n\x04gameb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17sixledger/v1/game.proto\x12\x0csixledger.v1\x1a\x19google/protobuf/any.proto\x1a)sixledger/annotations/v1/visibility.proto\x1a&sixledger/games/forces/v1/forces.proto\x1a$sixledger/games/nimmt/v1/nimmt.proto\x1a$sixledger/games/piece/v1/piece.proto\"\xee\x01\n\x07\x43ommand\x12+\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyB\x04\xc0\xda\x18\x01H\x00\x12\x38\n\x05nimmt\x18\x02 \x01(\x0b\x32!.sixledger.games.nimmt.v1.CommandB\x04\xc0\xda\x18\x01H\x00\x12:\n\x06\x66orces\x18\x03 \x01(\x0b\x32\".sixledger.games.forces.v1.CommandB\x04\xc0\xda\x18\x01H\x00\x12\x38\n\x05piece\x18\x04 \x01(\x0b\x32!.sixledger.games.piece.v1.CommandB\x04\xc0\xda\x18\x01H\x00\x42\x06\n\x04game\"\xe6\x01\n\x05\x45vent\x12+\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyB\x04\xc0\xda\x18\x01H\x00\x12\x36\n\x05nimmt\x18\x02 \x01(\x0b\x32\x1f.sixledger.games.nimmt.v1.EventB\x04\xc0\xda\x18\x01H\x00\x12\x38\n\x06\x66orces\x18\x03 \x01(\x0b\x32 .sixledger.games.forces.v1.EventB\x04\xc0\xda\x18\x01H\x00\x12\x36\n\x05piece\x18\x04 \x01(\x0b\x32\x1f.sixledger.games.piece.v1.EventB\x04\xc0\xda\x18\x01H\x00\x42\x06\n\x04game\"\xd6\x01\n\x07Options\x12%\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyH\x00\x12\x32\n\x05nimmt\x18\x02 \x01(\x0b\x32!.sixledger.games.nimmt.v1.OptionsH\x00\x12\x34\n\x06\x66orces\x18\x03 \x01(\x0b\x32\".sixledger.games.forces.v1.OptionsH\x00\x12\x32\n\x05piece\x18\x04 \x01(\x0b\x32!.sixledger.games.piece.v1.OptionsH\x00\x42\x06\n\x04game\"\xca\x01\n\x04View\x12%\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyH\x00\x12/\n\x05nimmt\x18\x02 \x01(\x0b\x32\x1e.sixledger.games.nimmt.v1.ViewH\x00\x12\x31\n\x06\x66orces\x18\x03 \x01(\x0b\x32\x1f.sixledger.games.forces.v1.ViewH\x00\x12/\n\x05piece\x18\x04 \x01(\x0b\x32\x1e.sixledger.games.piece.v1.ViewH\x00\x42\x06\n\x04game\"\xda\x01\n\x08Position\x12%\n\x05other\x18\x01 \x01(\x0b\x32\x14.google.protobuf.AnyH\x00\x12\x33\n\x05nimmt\x18\x02 \x01(\x0b\x32\".sixledger.games.nimmt.v1.PositionH\x00\x12\x35\n\x06\x66orces\x18\x03 \x01(\x0b\x32#.sixledger.games.forces.v1.PositionH\x00\x12\x33\n\x05piece\x18\x04 \x01(\x0b\x32\".sixledger.games.piece.v1.PositionH\x00\x42\x06\n\x04gameb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,18 +40,26 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_COMMAND'].fields_by_name['other']._serialized_options = b'\300\332\030\001'
   _globals['_COMMAND'].fields_by_name['nimmt']._loaded_options = None
   _globals['_COMMAND'].fields_by_name['nimmt']._serialized_options = b'\300\332\030\001'
+  _globals['_COMMAND'].fields_by_name['forces']._loaded_options = None
+  _globals['_COMMAND'].fields_by_name['forces']._serialized_options = b'\300\332\030\001'
+  _globals['_COMMAND'].fields_by_name['piece']._loaded_options = None
+  _globals['_COMMAND'].fields_by_name['piece']._serialized_options = b'\300\332\030\001'
   _globals['_EVENT'].fields_by_name['other']._loaded_options = None
   _globals['_EVENT'].fields_by_name['other']._serialized_options = b'\300\332\030\001'
   _globals['_EVENT'].fields_by_name['nimmt']._loaded_options = None
   _globals['_EVENT'].fields_by_name['nimmt']._serialized_options = b'\300\332\030\001'
-  _globals['_COMMAND']._serialized_start=149
-  _globals['_COMMAND']._serialized_end=269
-  _globals['_EVENT']._serialized_start=271
-  _globals['_EVENT']._serialized_end=387
-  _globals['_OPTIONS']._serialized_start=389
-  _globals['_OPTIONS']._serialized_end=497
-  _globals['_VIEW']._serialized_start=499
-  _globals['_VIEW']._serialized_end=601
-  _globals['_POSITION']._serialized_start=603
-  _globals['_POSITION']._serialized_end=713
+  _globals['_EVENT'].fields_by_name['forces']._loaded_options = None
+  _globals['_EVENT'].fields_by_name['forces']._serialized_options = b'\300\332\030\001'
+  _globals['_EVENT'].fields_by_name['piece']._loaded_options = None
+  _globals['_EVENT'].fields_by_name['piece']._serialized_options = b'\300\332\030\001'
+  _globals['_COMMAND']._serialized_start=228
+  _globals['_COMMAND']._serialized_end=466
+  _globals['_EVENT']._serialized_start=469
+  _globals['_EVENT']._serialized_end=699
+  _globals['_OPTIONS']._serialized_start=702
+  _globals['_OPTIONS']._serialized_end=916
+  _globals['_VIEW']._serialized_start=919
+  _globals['_VIEW']._serialized_end=1121
+  _globals['_POSITION']._serialized_start=1124
+  _globals['_POSITION']._serialized_end=1342
 # @@protoc_insertion_point(module_scope)

@@ -9,7 +9,9 @@ The built-in games have a case of their own; games of other distributions travel
 from google.protobuf import any_pb2 as _any_pb2
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from sixledger.games.forces.v1 import forces_pb2 as _forces_pb2
 from sixledger.games.nimmt.v1 import nimmt_pb2 as _nimmt_pb2
+from sixledger.games.piece.v1 import piece_pb2 as _piece_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -29,6 +31,8 @@ class Command(_message.Message):
 
     OTHER_FIELD_NUMBER: _builtins.int
     NIMMT_FIELD_NUMBER: _builtins.int
+    FORCES_FIELD_NUMBER: _builtins.int
+    PIECE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def other(self) -> _any_pb2.Any:
         """A game of another distribution."""
@@ -37,17 +41,27 @@ class Command(_message.Message):
     def nimmt(self) -> _nimmt_pb2.Command:
         """6 nimmt!"""
 
+    @_builtins.property
+    def forces(self) -> _forces_pb2.Command:
+        """6 Forces"""
+
+    @_builtins.property
+    def piece(self) -> _piece_pb2.Command:
+        """6piece"""
+
     def __init__(
         self,
         *,
         other: _any_pb2.Any | None = ...,
         nimmt: _nimmt_pb2.Command | None = ...,
+        forces: _forces_pb2.Command | None = ...,
+        piece: _piece_pb2.Command | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt"]  # noqa: Y015
+    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt", "forces", "piece"]  # noqa: Y015
     _WhichOneofArgType_game: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_game) -> _WhichOneofReturnType_game | None: ...
 
@@ -61,6 +75,8 @@ class Event(_message.Message):
 
     OTHER_FIELD_NUMBER: _builtins.int
     NIMMT_FIELD_NUMBER: _builtins.int
+    FORCES_FIELD_NUMBER: _builtins.int
+    PIECE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def other(self) -> _any_pb2.Any:
         """A game of another distribution."""
@@ -69,17 +85,27 @@ class Event(_message.Message):
     def nimmt(self) -> _nimmt_pb2.Event:
         """6 nimmt!"""
 
+    @_builtins.property
+    def forces(self) -> _forces_pb2.Event:
+        """6 Forces"""
+
+    @_builtins.property
+    def piece(self) -> _piece_pb2.Event:
+        """6piece"""
+
     def __init__(
         self,
         *,
         other: _any_pb2.Any | None = ...,
         nimmt: _nimmt_pb2.Event | None = ...,
+        forces: _forces_pb2.Event | None = ...,
+        piece: _piece_pb2.Event | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt"]  # noqa: Y015
+    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt", "forces", "piece"]  # noqa: Y015
     _WhichOneofArgType_game: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_game) -> _WhichOneofReturnType_game | None: ...
 
@@ -93,6 +119,8 @@ class Options(_message.Message):
 
     OTHER_FIELD_NUMBER: _builtins.int
     NIMMT_FIELD_NUMBER: _builtins.int
+    FORCES_FIELD_NUMBER: _builtins.int
+    PIECE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def other(self) -> _any_pb2.Any:
         """A game of another distribution."""
@@ -101,17 +129,27 @@ class Options(_message.Message):
     def nimmt(self) -> _nimmt_pb2.Options:
         """6 nimmt!"""
 
+    @_builtins.property
+    def forces(self) -> _forces_pb2.Options:
+        """6 Forces"""
+
+    @_builtins.property
+    def piece(self) -> _piece_pb2.Options:
+        """6piece"""
+
     def __init__(
         self,
         *,
         other: _any_pb2.Any | None = ...,
         nimmt: _nimmt_pb2.Options | None = ...,
+        forces: _forces_pb2.Options | None = ...,
+        piece: _piece_pb2.Options | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt"]  # noqa: Y015
+    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt", "forces", "piece"]  # noqa: Y015
     _WhichOneofArgType_game: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_game) -> _WhichOneofReturnType_game | None: ...
 
@@ -125,6 +163,8 @@ class View(_message.Message):
 
     OTHER_FIELD_NUMBER: _builtins.int
     NIMMT_FIELD_NUMBER: _builtins.int
+    FORCES_FIELD_NUMBER: _builtins.int
+    PIECE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def other(self) -> _any_pb2.Any:
         """A game of another distribution."""
@@ -133,17 +173,27 @@ class View(_message.Message):
     def nimmt(self) -> _nimmt_pb2.View:
         """6 nimmt!"""
 
+    @_builtins.property
+    def forces(self) -> _forces_pb2.View:
+        """6 Forces"""
+
+    @_builtins.property
+    def piece(self) -> _piece_pb2.View:
+        """6piece"""
+
     def __init__(
         self,
         *,
         other: _any_pb2.Any | None = ...,
         nimmt: _nimmt_pb2.View | None = ...,
+        forces: _forces_pb2.View | None = ...,
+        piece: _piece_pb2.View | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt"]  # noqa: Y015
+    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt", "forces", "piece"]  # noqa: Y015
     _WhichOneofArgType_game: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_game) -> _WhichOneofReturnType_game | None: ...
 
@@ -157,6 +207,8 @@ class Position(_message.Message):
 
     OTHER_FIELD_NUMBER: _builtins.int
     NIMMT_FIELD_NUMBER: _builtins.int
+    FORCES_FIELD_NUMBER: _builtins.int
+    PIECE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def other(self) -> _any_pb2.Any:
         """A game of another distribution."""
@@ -165,17 +217,27 @@ class Position(_message.Message):
     def nimmt(self) -> _nimmt_pb2.Position:
         """6 nimmt!"""
 
+    @_builtins.property
+    def forces(self) -> _forces_pb2.Position:
+        """6 Forces"""
+
+    @_builtins.property
+    def piece(self) -> _piece_pb2.Position:
+        """6piece"""
+
     def __init__(
         self,
         *,
         other: _any_pb2.Any | None = ...,
         nimmt: _nimmt_pb2.Position | None = ...,
+        forces: _forces_pb2.Position | None = ...,
+        piece: _piece_pb2.Position | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "nimmt", b"nimmt", "other", b"other"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["forces", b"forces", "game", b"game", "nimmt", b"nimmt", "other", b"other", "piece", b"piece"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt"]  # noqa: Y015
+    _WhichOneofReturnType_game: _TypeAlias = _typing.Literal["other", "nimmt", "forces", "piece"]  # noqa: Y015
     _WhichOneofArgType_game: _TypeAlias = _typing.Literal["game", b"game"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_game) -> _WhichOneofReturnType_game | None: ...
 

@@ -135,7 +135,7 @@ class CreateMatchResponse(_message.Message):
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     owner_token: _builtins.str
-    """Lets its holder abort the match. Keep it secret."""
+    """Lets its holder abort the match and give the commands of the table. Keep it secret."""
     head: _builtins.str
     """Signed head after it."""
     @_builtins.property
@@ -984,6 +984,74 @@ class SubmitCommandResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubmitCommandResponse: _TypeAlias = SubmitCommandResponse  # noqa: Y015
+
+@_typing.final
+class SubmitTableCommandRequest(_message.Message):
+    """Gives a command of the table."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MATCH_ID_FIELD_NUMBER: _builtins.int
+    OWNER_TOKEN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    COMMAND_FIELD_NUMBER: _builtins.int
+    match_id: _builtins.bytes
+    """The match, 16 bytes."""
+    owner_token: _builtins.str
+    """Token of the owner."""
+    request_id: _builtins.bytes
+    """16 random bytes, kept for repetitions."""
+    command: _builtins.bytes
+    """A serialised Command that the game lets the table give: these bytes are kept."""
+    def __init__(
+        self,
+        *,
+        match_id: _builtins.bytes = ...,
+        owner_token: _builtins.str = ...,
+        request_id: _builtins.bytes = ...,
+        command: _builtins.bytes = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "match_id", b"match_id", "owner_token", b"owner_token", "request_id", b"request_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SubmitTableCommandRequest: _TypeAlias = SubmitTableCommandRequest  # noqa: Y015
+
+@_typing.final
+class SubmitTableCommandResponse(_message.Message):
+    """The logged command of the table."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RECORD_FIELD_NUMBER: _builtins.int
+    LATE_OPENINGS_FIELD_NUMBER: _builtins.int
+    HEAD_FIELD_NUMBER: _builtins.int
+    head: _builtins.str
+    """Signed head after it."""
+    @_builtins.property
+    def record(self) -> _record_pb2.Record:
+        """The record."""
+
+    @_builtins.property
+    def late_openings(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.LateOpenings]:
+        """Openings of earlier records that became public with it."""
+
+    def __init__(
+        self,
+        *,
+        record: _record_pb2.Record | None = ...,
+        late_openings: _abc.Iterable[_record_pb2.LateOpenings] | None = ...,
+        head: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["record", b"record"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["head", b"head", "late_openings", b"late_openings", "record", b"record"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SubmitTableCommandResponse: _TypeAlias = SubmitTableCommandResponse  # noqa: Y015
 
 @_typing.final
 class ResignMatchRequest(_message.Message):

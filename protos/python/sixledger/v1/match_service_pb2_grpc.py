@@ -110,6 +110,11 @@ class MatchServiceStub(object):
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.PlayRequest.SerializeToString,
                 response_deserializer=sixledger_dot_v1_dot_match__service__pb2.PlayResponse.FromString,
                 _registered_method=True)
+        self.SubmitTableCommand = channel.unary_unary(
+                '/sixledger.v1.MatchService/SubmitTableCommand',
+                request_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandRequest.SerializeToString,
+                response_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandResponse.FromString,
+                _registered_method=True)
         self.ResignMatch = channel.unary_unary(
                 '/sixledger.v1.MatchService/ResignMatch',
                 request_serializer=sixledger_dot_v1_dot_match__service__pb2.ResignMatchRequest.SerializeToString,
@@ -280,6 +285,13 @@ class MatchServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def SubmitTableCommand(self, request, context):
+        """Gives a command of the table, for example that time is up. For the owner of the table.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ResignMatch(self, request, context):
         """Resigns: the match ends.
         """
@@ -434,6 +446,11 @@ def add_MatchServiceServicer_to_server(servicer, server):
                     servicer.Play,
                     request_deserializer=sixledger_dot_v1_dot_match__service__pb2.PlayRequest.FromString,
                     response_serializer=sixledger_dot_v1_dot_match__service__pb2.PlayResponse.SerializeToString,
+            ),
+            'SubmitTableCommand': grpc.unary_unary_rpc_method_handler(
+                    servicer.SubmitTableCommand,
+                    request_deserializer=sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandRequest.FromString,
+                    response_serializer=sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandResponse.SerializeToString,
             ),
             'ResignMatch': grpc.unary_unary_rpc_method_handler(
                     servicer.ResignMatch,
@@ -897,6 +914,33 @@ class MatchService(object):
             '/sixledger.v1.MatchService/Play',
             sixledger_dot_v1_dot_match__service__pb2.PlayRequest.SerializeToString,
             sixledger_dot_v1_dot_match__service__pb2.PlayResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def SubmitTableCommand(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/sixledger.v1.MatchService/SubmitTableCommand',
+            sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandRequest.SerializeToString,
+            sixledger_dot_v1_dot_match__service__pb2.SubmitTableCommandResponse.FromString,
             options,
             channel_credentials,
             insecure,

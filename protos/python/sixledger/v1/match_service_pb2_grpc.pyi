@@ -68,6 +68,8 @@ class MatchServiceStub:
     A server that stops does the same, after a failure UNAVAILABLE without tag and match.
     A server takes a bounded number of orders at a time, and reads on when the client has taken their answers.
     """
+    SubmitTableCommand: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.SubmitTableCommandRequest, _match_service_pb2.SubmitTableCommandResponse]
+    """Gives a command of the table, for example that time is up. For the owner of the table."""
     ResignMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.ResignMatchRequest, _match_service_pb2.ResignMatchResponse]
     """Resigns: the match ends."""
     AbortMatch: _grpc.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]
@@ -131,6 +133,8 @@ class MatchServiceAsyncStub(MatchServiceStub):
     A server that stops does the same, after a failure UNAVAILABLE without tag and match.
     A server takes a bounded number of orders at a time, and reads on when the client has taken their answers.
     """
+    SubmitTableCommand: _aio.UnaryUnaryMultiCallable[_match_service_pb2.SubmitTableCommandRequest, _match_service_pb2.SubmitTableCommandResponse]  # type: ignore[assignment]
+    """Gives a command of the table, for example that time is up. For the owner of the table."""
     ResignMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.ResignMatchRequest, _match_service_pb2.ResignMatchResponse]  # type: ignore[assignment]
     """Resigns: the match ends."""
     AbortMatch: _aio.UnaryUnaryMultiCallable[_match_service_pb2.AbortMatchRequest, _match_service_pb2.AbortMatchResponse]  # type: ignore[assignment]
@@ -281,6 +285,14 @@ class MatchServiceServicer(metaclass=_abc_1.ABCMeta):
         A server that stops does the same, after a failure UNAVAILABLE without tag and match.
         A server takes a bounded number of orders at a time, and reads on when the client has taken their answers.
         """
+
+    @_abc_1.abstractmethod
+    def SubmitTableCommand(
+        self,
+        request: _match_service_pb2.SubmitTableCommandRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_match_service_pb2.SubmitTableCommandResponse, _abc.Awaitable[_match_service_pb2.SubmitTableCommandResponse]]:
+        """Gives a command of the table, for example that time is up. For the owner of the table."""
 
     @_abc_1.abstractmethod
     def ResignMatch(

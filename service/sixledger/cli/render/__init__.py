@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from sixledger.cli.render import hands
 
-_OWN = frozenset({"nimmt"})
+_OWN = frozenset({"forces", "nimmt", "piece"})
 
 
 class Drawing(Protocol):
@@ -47,3 +47,9 @@ def hands_of(game_id: str, table: Any, views: Sequence[Any], names: Sequence[str
 def drawing(game_id: str) -> Drawing:
     """The drawing of a game."""
     return cast(Drawing, import_module(f"sixledger.cli.render.{game_id if game_id in _OWN else 'generic'}"))
+
+
+def placed(events: Sequence[Any]) -> list[int]:
+    """The cards that were placed by these events, of whatever game: they stand out on its table."""
+    cards = [getattr(event, "card", None) for event in events if event.DESCRIPTOR.name == "CardPlaced"]
+    return [card for card in cards if isinstance(card, int)]

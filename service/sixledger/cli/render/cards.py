@@ -26,19 +26,21 @@ def style_of(number: int) -> str:
     return f"card.{BULLHEADS[number]}"
 
 
-def card(number: int, *, playable: bool = True, fresh: bool = False) -> Lines:
+def card(number: int, *, playable: bool = True, fresh: bool = False, twins: bool = False) -> Lines:
     """A card with its number and its bullheads in the lower edge.
 
-    One that cannot be played now has a broken edge and is faint; a `fresh` one, just placed, is reversed.
+    One that cannot be played now has a broken edge and is faint; a `fresh` one, just placed, is reversed. `twins`
+    are two cards on one another.
     """
     heads = HEAD * BULLHEADS[number]
+    shown = f"{number}×2" if twins else str(number)
     if playable:
         top, side, bottom = "╭─────╮", "│", f"╰{heads:─^5}╯" if len(heads) <= 5 else heads
     else:
         top, side, bottom = "┌╌╌╌╌╌┐", "┆", f"└{heads:╌^5}┘" if len(heads) <= 5 else heads
     style = style_of(number) if playable else "faint"
     inner = f"{style}.{'fresh' if fresh else 'number'}" if playable else style
-    face = Text.assemble((side, style), (f"{number:^5}", inner), (side, style))
+    face = Text.assemble((side, style), (f"{shown:^5}", inner), (side, style))
     return [Text(top, style), face, Text(bottom, style)]
 
 

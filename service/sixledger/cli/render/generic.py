@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -15,9 +16,15 @@ def table(view: Any, names: Sequence[str], fresh: Collection[int] = ()) -> Rende
     """What the viewer sees, field by field, without the list of legal commands."""
     content = json_format.MessageToDict(view, preserving_proto_field_name=True)
     content.pop("legal", None)
-    tree = Tree(Text(view.DESCRIPTOR.full_name.split(".")[-3], "heading"), guide_style="faint")
+    tree = Tree(Text(_game_of(view), "heading"), guide_style="faint")
     _grow(tree, content)
     return tree
+
+
+def _game_of(view: Any) -> str:
+    """The name of the game, from its proto package: `ranks` of `ranks.v1`."""
+    package = [part for part in view.DESCRIPTOR.file.package.split(".") if not re.fullmatch("v[0-9]+[a-z0-9]*", part)]
+    return package[-1] if package else "table"
 
 
 def tell(events: Sequence[Any], names: Sequence[str], viewer: int | None) -> list[Text]:

@@ -145,6 +145,17 @@ class Matches:
         """
         return await self._driver.run(self._hosting.play_all([(table._seat, command) for table, command in moves]))
 
+    async def table_command(
+        self, match_id: bytes, owner_token: str, command: Message, *, request_id: bytes | None = None
+    ) -> record_pb2.Record:
+        """Give a command of the table, for example that time is up; `owner_token` is that of `create`.
+
+        `command` is a concrete message of the game, its Command, or the envelope. `request_id` (16 bytes, by
+        default random) makes a repetition harmless. The result is the record. Raises IllegalCommand, Malformed,
+        ForeignSeat, BadToken or WrongPhase.
+        """
+        return await self._driver.run(self._hosting.table_command(match_id, owner_token, command, request_id))
+
     # -- reading -----------------------------------------------------------------------------------
 
     async def get(self, match_id: bytes) -> match_service_pb2.GetMatchResponse:

@@ -14,7 +14,7 @@ from sixledger.client.core.flow import Backoff, Flow, Read
 from sixledger.client.core.receipts import Receipts
 from sixledger.client.core.session import MATCHES, Session
 from sixledger.client.core.streams import PlayStream
-from sixledger.client.core.table import SeatTable, Table
+from sixledger.client.core.table import SeatTable, Table, envelope
 from sixledger.client.core.tracker import Recorded, Tracker
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import (
@@ -316,6 +316,38 @@ class Hosting:
             raise ForgedAct("the reply to an act of the owner is the record of another one", seq=body.seq)
         record: record_pb2.Record = reply.record
         return record
+
+    def table_command(
+        self, match_id: bytes, owner_token: str, command: Message, request_id: bytes | None
+    ) -> Flow[record_pb2.Record]:
+        """Give a command of the table; the result is the record."""
+        request_id = request_id or secrets.token_bytes(16)
+        packed = yield from self._command(match_id, command)
+        data = packed.SerializeToString(deterministic=True)
+        request = match_service_pb2.SubmitTableCommandRequest(
+            match_id=match_id, owner_token=owner_token, request_id=request_id, command=data
+        )
+        key = yield from self._session.origin_key()
+        reply = yield from self._session.call(MATCHES, "SubmitTableCommand", request)
+        body = read_body(reply.record)
+        count = Receipts(match_id, key).take(reply.head)
+        recorded = (body.match_id, body.cause.kind, body.cause.request_id, body.command, body.seq + 1)
+        if recorded != (match_id, record_pb2.CAUSE_KIND_TABLE, request_id, data, count):
+            raise ForgedAct("the reply to the command of the table is the record of another act", seq=body.seq)
+        record: record_pb2.Record = reply.record
+        return record
+
+    def _command(self, match_id: bytes, command: Message) -> Flow[game_pb2.Command]:
+        """The envelope of a command; what is none yet is packed by the rules of the match."""
+        if isinstance(command, game_pb2.Command):
+            return command
+        info = yield from self.get(match_id)
+        ruleset = info.match.opened.ruleset
+        try:
+            game = (self._session.registry or installed()).get(ruleset.id, ruleset.version)
+        except EngineError as error:
+            raise UnknownRuleset(f"{error}; give the command as a sixledger.v1.Command") from error
+        return envelope(game.schema, command)
 
     # -- reading -----------------------------------------------------------------------------------
 

@@ -93,9 +93,7 @@ class Matches:
         """
         return SeatedMatch(
             self._driver,
-            self._driver.run(
-                self._hosting.join(match_id, seat, sign, contribute, display_name, save_to, invitation)
-            ),
+            self._driver.run(self._hosting.join(match_id, seat, sign, contribute, display_name, save_to, invitation)),
         )
 
     def resume(self, credentials: Credentials) -> SeatedMatch:
@@ -145,6 +143,17 @@ class Matches:
         A command that was refused has its error as the result. Raises ServerCheated.
         """
         return self._driver.run(self._hosting.play_all([(table._seat, command) for table, command in moves]))
+
+    def table_command(
+        self, match_id: bytes, owner_token: str, command: Message, *, request_id: bytes | None = None
+    ) -> record_pb2.Record:
+        """Give a command of the table, for example that time is up; `owner_token` is that of `create`.
+
+        `command` is a concrete message of the game, its Command, or the envelope. `request_id` (16 bytes, by
+        default random) makes a repetition harmless. The result is the record. Raises IllegalCommand, Malformed,
+        ForeignSeat, BadToken or WrongPhase.
+        """
+        return self._driver.run(self._hosting.table_command(match_id, owner_token, command, request_id))
 
     # -- reading -----------------------------------------------------------------------------------
 

@@ -33,6 +33,22 @@ class _VariantEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Variant.Value
     """Not given: the base game."""
     VARIANT_BASE: _Variant.ValueType  # 1
     """The base game."""
+    VARIANT_TACTICS: _Variant.ValueType  # 2
+    """Every card of the pack 1 to 10n + 4 is dealt."""
+    VARIANT_LOGIC: _Variant.ValueType  # 3
+    """The hands are drafted openly from the pack 1 to 10n + 4."""
+    VARIANT_TOURNAMENT: _Variant.ValueType  # 4
+    """As many games as seats; the drafted hands go round, so that every seat plays each of them."""
+    VARIANT_PROFESSIONAL: _Variant.ValueType  # 5
+    """Rows grow at both ends."""
+    VARIANT_OPEN: _Variant.ValueType  # 6
+    """Cards are laid face up, one seat after the other."""
+    VARIANT_NIFTY: _Variant.ValueType  # 7
+    """Two cards a turn."""
+    VARIANT_HAND: _Variant.ValueType  # 8
+    """One seat after the other plays one or two cards and may keep cards of a row it collects."""
+    VARIANT_DOUBLE: _Variant.ValueType  # 9
+    """A pack with twins: two cards of one number."""
 
 class Variant(_Variant, metaclass=_VariantEnumTypeWrapper):
     """The rule set that changes the base game."""
@@ -41,6 +57,22 @@ VARIANT_UNSPECIFIED: Variant.ValueType  # 0
 """Not given: the base game."""
 VARIANT_BASE: Variant.ValueType  # 1
 """The base game."""
+VARIANT_TACTICS: Variant.ValueType  # 2
+"""Every card of the pack 1 to 10n + 4 is dealt."""
+VARIANT_LOGIC: Variant.ValueType  # 3
+"""The hands are drafted openly from the pack 1 to 10n + 4."""
+VARIANT_TOURNAMENT: Variant.ValueType  # 4
+"""As many games as seats; the drafted hands go round, so that every seat plays each of them."""
+VARIANT_PROFESSIONAL: Variant.ValueType  # 5
+"""Rows grow at both ends."""
+VARIANT_OPEN: Variant.ValueType  # 6
+"""Cards are laid face up, one seat after the other."""
+VARIANT_NIFTY: Variant.ValueType  # 7
+"""Two cards a turn."""
+VARIANT_HAND: Variant.ValueType  # 8
+"""One seat after the other plays one or two cards and may keep cards of a row it collects."""
+VARIANT_DOUBLE: Variant.ValueType  # 9
+"""A pack with twins: two cards of one number."""
 Global___Variant: _TypeAlias = Variant  # noqa: Y015
 
 class _Deck:
@@ -115,6 +147,90 @@ COMPARE_GE: Compare.ValueType  # 2
 """The match ends when a total reaches the limit."""
 Global___Compare: _TypeAlias = Compare  # noqa: Y015
 
+class _FirstStarter:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _FirstStarterEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FirstStarter.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    FIRST_STARTER_UNSPECIFIED: _FirstStarter.ValueType  # 0
+    """Not given: drawn at random."""
+    FIRST_STARTER_RANDOM: _FirstStarter.ValueType  # 1
+    """Drawn at random."""
+    FIRST_STARTER_SEAT_0: _FirstStarter.ValueType  # 2
+    """Seat 0."""
+    FIRST_STARTER_SEAT_1: _FirstStarter.ValueType  # 3
+    """Seat 1."""
+    FIRST_STARTER_SEAT_2: _FirstStarter.ValueType  # 4
+    """Seat 2."""
+    FIRST_STARTER_SEAT_3: _FirstStarter.ValueType  # 5
+    """Seat 3."""
+    FIRST_STARTER_SEAT_4: _FirstStarter.ValueType  # 6
+    """Seat 4."""
+    FIRST_STARTER_SEAT_5: _FirstStarter.ValueType  # 7
+    """Seat 5."""
+    FIRST_STARTER_SEAT_6: _FirstStarter.ValueType  # 8
+    """Seat 6."""
+    FIRST_STARTER_SEAT_7: _FirstStarter.ValueType  # 9
+    """Seat 7."""
+    FIRST_STARTER_SEAT_8: _FirstStarter.ValueType  # 10
+    """Seat 8."""
+    FIRST_STARTER_SEAT_9: _FirstStarter.ValueType  # 11
+    """Seat 9."""
+
+class FirstStarter(_FirstStarter, metaclass=_FirstStarterEnumTypeWrapper):
+    """Which seat begins: where a seat drafts, lays or plays first."""
+
+FIRST_STARTER_UNSPECIFIED: FirstStarter.ValueType  # 0
+"""Not given: drawn at random."""
+FIRST_STARTER_RANDOM: FirstStarter.ValueType  # 1
+"""Drawn at random."""
+FIRST_STARTER_SEAT_0: FirstStarter.ValueType  # 2
+"""Seat 0."""
+FIRST_STARTER_SEAT_1: FirstStarter.ValueType  # 3
+"""Seat 1."""
+FIRST_STARTER_SEAT_2: FirstStarter.ValueType  # 4
+"""Seat 2."""
+FIRST_STARTER_SEAT_3: FirstStarter.ValueType  # 5
+"""Seat 3."""
+FIRST_STARTER_SEAT_4: FirstStarter.ValueType  # 6
+"""Seat 4."""
+FIRST_STARTER_SEAT_5: FirstStarter.ValueType  # 7
+"""Seat 5."""
+FIRST_STARTER_SEAT_6: FirstStarter.ValueType  # 8
+"""Seat 6."""
+FIRST_STARTER_SEAT_7: FirstStarter.ValueType  # 9
+"""Seat 7."""
+FIRST_STARTER_SEAT_8: FirstStarter.ValueType  # 10
+"""Seat 8."""
+FIRST_STARTER_SEAT_9: FirstStarter.ValueType  # 11
+"""Seat 9."""
+Global___FirstStarter: _TypeAlias = FirstStarter  # noqa: Y015
+
+class _DoublePack:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DoublePackEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_DoublePack.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DOUBLE_PACK_UNSPECIFIED: _DoublePack.ValueType  # 0
+    """Not given: double."""
+    DOUBLE_PACK_DOUBLE: _DoublePack.ValueType  # 1
+    """Two packs: 208 cards."""
+    DOUBLE_PACK_DOUBLETS: _DoublePack.ValueType  # 2
+    """One pack and a second card of each of 11, 22, …, 99: 113 cards."""
+
+class DoublePack(_DoublePack, metaclass=_DoublePackEnumTypeWrapper):
+    """The pack of the variant double."""
+
+DOUBLE_PACK_UNSPECIFIED: DoublePack.ValueType  # 0
+"""Not given: double."""
+DOUBLE_PACK_DOUBLE: DoublePack.ValueType  # 1
+"""Two packs: 208 cards."""
+DOUBLE_PACK_DOUBLETS: DoublePack.ValueType  # 2
+"""One pack and a second card of each of 11, 22, …, 99: 113 cards."""
+Global___DoublePack: _TypeAlias = DoublePack  # noqa: Y015
+
 class _Side:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -127,6 +243,10 @@ class _SideEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Side.ValueType],
     """At the right end."""
     SIDE_NEW: _Side.ValueType  # 2
     """As the only card of a row that was collected."""
+    SIDE_LEFT: _Side.ValueType  # 3
+    """At the left end (professional)."""
+    SIDE_ON_TWIN: _Side.ValueType  # 4
+    """On top of its twin, the last card of the row (double)."""
 
 class Side(_Side, metaclass=_SideEnumTypeWrapper):
     """Where in its row a card was placed."""
@@ -137,6 +257,10 @@ SIDE_RIGHT: Side.ValueType  # 1
 """At the right end."""
 SIDE_NEW: Side.ValueType  # 2
 """As the only card of a row that was collected."""
+SIDE_LEFT: Side.ValueType  # 3
+"""At the left end (professional)."""
+SIDE_ON_TWIN: Side.ValueType  # 4
+"""On top of its twin, the last card of the row (double)."""
 Global___Side: _TypeAlias = Side  # noqa: Y015
 
 class _TakeCause:
@@ -183,6 +307,8 @@ class _EndReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EndReason.V
     """A seat was forfeited by the timeout policy."""
     END_REASON_ABORTED: _EndReason.ValueType  # 6
     """The table was aborted: no winners."""
+    END_REASON_TOURNAMENT: _EndReason.ValueType  # 7
+    """Every seat has played every hand (tournament)."""
 
 class EndReason(_EndReason, metaclass=_EndReasonEnumTypeWrapper):
     """Why the match ended."""
@@ -201,6 +327,8 @@ END_REASON_FORFEIT: EndReason.ValueType  # 5
 """A seat was forfeited by the timeout policy."""
 END_REASON_ABORTED: EndReason.ValueType  # 6
 """The table was aborted: no winners."""
+END_REASON_TOURNAMENT: EndReason.ValueType  # 7
+"""Every seat has played every hand (tournament)."""
 Global___EndReason: _TypeAlias = EndReason  # noqa: Y015
 
 class _Phase:
@@ -217,6 +345,12 @@ class _PhaseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Phase.ValueType
     """Revealed cards are being placed; one seat must decide."""
     PHASE_ENDED: _Phase.ValueType  # 3
     """The match has ended."""
+    PHASE_DRAFT: _Phase.ValueType  # 4
+    """One seat must draft a card (logic, tournament)."""
+    PHASE_LAYING: _Phase.ValueType  # 5
+    """One seat must lay a card (open)."""
+    PHASE_ACTING: _Phase.ValueType  # 6
+    """One seat must play one or two cards (hand)."""
 
 class Phase(_Phase, metaclass=_PhaseEnumTypeWrapper):
     """What the match waits for."""
@@ -229,6 +363,12 @@ PHASE_PLACING: Phase.ValueType  # 2
 """Revealed cards are being placed; one seat must decide."""
 PHASE_ENDED: Phase.ValueType  # 3
 """The match has ended."""
+PHASE_DRAFT: Phase.ValueType  # 4
+"""One seat must draft a card (logic, tournament)."""
+PHASE_LAYING: Phase.ValueType  # 5
+"""One seat must lay a card (open)."""
+PHASE_ACTING: Phase.ValueType  # 6
+"""One seat must play one or two cards (hand)."""
 Global___Phase: _TypeAlias = Phase  # noqa: Y015
 
 @_typing.final
@@ -246,12 +386,15 @@ class Options(_message.Message):
     COMPARE_FIELD_NUMBER: _builtins.int
     ROUNDS_FIELD_NUMBER: _builtins.int
     MAX_ROUNDS_FIELD_NUMBER: _builtins.int
+    FIRST_STARTER_FIELD_NUMBER: _builtins.int
+    DOUBLE_PACK_FIELD_NUMBER: _builtins.int
+    MAX_CYCLES_FIELD_NUMBER: _builtins.int
     variant: Global___Variant.ValueType
     """Rule set; default base."""
     deck: Global___Deck.ValueType
-    """Pack; default full."""
+    """Pack, in base and professional; default full. The other variants have a fixed one."""
     end_mode: Global___EndMode.ValueType
-    """End of the match; default points."""
+    """End of the match, in all variants but tournament; default points, in hand rounds."""
     limit: _builtins.int
     """Points, 1 to 1000, in points mode; default 66."""
     compare: Global___Compare.ValueType
@@ -260,6 +403,12 @@ class Options(_message.Message):
     """Number of rounds, 1 to 100, in rounds mode; default 1."""
     max_rounds: _builtins.int
     """Safety stop, 1 to 1000 rounds, in points mode; default 100."""
+    first_starter: Global___FirstStarter.ValueType
+    """Who begins, in logic, tournament, open and hand; default random."""
+    double_pack: Global___DoublePack.ValueType
+    """Pack, in double; default double."""
+    max_cycles: _builtins.int
+    """Safety stop, 10 to 1000 cycles of a round, in hand; default 100."""
     def __init__(
         self,
         *,
@@ -270,19 +419,28 @@ class Options(_message.Message):
         compare: Global___Compare.ValueType | None = ...,
         rounds: _builtins.int | None = ...,
         max_rounds: _builtins.int | None = ...,
+        first_starter: Global___FirstStarter.ValueType | None = ...,
+        double_pack: Global___DoublePack.ValueType | None = ...,
+        max_cycles: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_compare", b"_compare", "_deck", b"_deck", "_end_mode", b"_end_mode", "_limit", b"_limit", "_max_rounds", b"_max_rounds", "_rounds", b"_rounds", "_variant", b"_variant", "compare", b"compare", "deck", b"deck", "end_mode", b"end_mode", "limit", b"limit", "max_rounds", b"max_rounds", "rounds", b"rounds", "variant", b"variant"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_compare", b"_compare", "_deck", b"_deck", "_double_pack", b"_double_pack", "_end_mode", b"_end_mode", "_first_starter", b"_first_starter", "_limit", b"_limit", "_max_cycles", b"_max_cycles", "_max_rounds", b"_max_rounds", "_rounds", b"_rounds", "_variant", b"_variant", "compare", b"compare", "deck", b"deck", "double_pack", b"double_pack", "end_mode", b"end_mode", "first_starter", b"first_starter", "limit", b"limit", "max_cycles", b"max_cycles", "max_rounds", b"max_rounds", "rounds", b"rounds", "variant", b"variant"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_compare", b"_compare", "_deck", b"_deck", "_end_mode", b"_end_mode", "_limit", b"_limit", "_max_rounds", b"_max_rounds", "_rounds", b"_rounds", "_variant", b"_variant", "compare", b"compare", "deck", b"deck", "end_mode", b"end_mode", "limit", b"limit", "max_rounds", b"max_rounds", "rounds", b"rounds", "variant", b"variant"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_compare", b"_compare", "_deck", b"_deck", "_double_pack", b"_double_pack", "_end_mode", b"_end_mode", "_first_starter", b"_first_starter", "_limit", b"_limit", "_max_cycles", b"_max_cycles", "_max_rounds", b"_max_rounds", "_rounds", b"_rounds", "_variant", b"_variant", "compare", b"compare", "deck", b"deck", "double_pack", b"double_pack", "end_mode", b"end_mode", "first_starter", b"first_starter", "limit", b"limit", "max_cycles", b"max_cycles", "max_rounds", b"max_rounds", "rounds", b"rounds", "variant", b"variant"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__compare: _TypeAlias = _typing.Literal["compare"]  # noqa: Y015
     _WhichOneofArgType__compare: _TypeAlias = _typing.Literal["_compare", b"_compare"]  # noqa: Y015
     _WhichOneofReturnType__deck: _TypeAlias = _typing.Literal["deck"]  # noqa: Y015
     _WhichOneofArgType__deck: _TypeAlias = _typing.Literal["_deck", b"_deck"]  # noqa: Y015
+    _WhichOneofReturnType__double_pack: _TypeAlias = _typing.Literal["double_pack"]  # noqa: Y015
+    _WhichOneofArgType__double_pack: _TypeAlias = _typing.Literal["_double_pack", b"_double_pack"]  # noqa: Y015
     _WhichOneofReturnType__end_mode: _TypeAlias = _typing.Literal["end_mode"]  # noqa: Y015
     _WhichOneofArgType__end_mode: _TypeAlias = _typing.Literal["_end_mode", b"_end_mode"]  # noqa: Y015
+    _WhichOneofReturnType__first_starter: _TypeAlias = _typing.Literal["first_starter"]  # noqa: Y015
+    _WhichOneofArgType__first_starter: _TypeAlias = _typing.Literal["_first_starter", b"_first_starter"]  # noqa: Y015
     _WhichOneofReturnType__limit: _TypeAlias = _typing.Literal["limit"]  # noqa: Y015
     _WhichOneofArgType__limit: _TypeAlias = _typing.Literal["_limit", b"_limit"]  # noqa: Y015
+    _WhichOneofReturnType__max_cycles: _TypeAlias = _typing.Literal["max_cycles"]  # noqa: Y015
+    _WhichOneofArgType__max_cycles: _TypeAlias = _typing.Literal["_max_cycles", b"_max_cycles"]  # noqa: Y015
     _WhichOneofReturnType__max_rounds: _TypeAlias = _typing.Literal["max_rounds"]  # noqa: Y015
     _WhichOneofArgType__max_rounds: _TypeAlias = _typing.Literal["_max_rounds", b"_max_rounds"]  # noqa: Y015
     _WhichOneofReturnType__rounds: _TypeAlias = _typing.Literal["rounds"]  # noqa: Y015
@@ -294,9 +452,15 @@ class Options(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__deck) -> _WhichOneofReturnType__deck | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__double_pack) -> _WhichOneofReturnType__double_pack | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__end_mode) -> _WhichOneofReturnType__end_mode | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__first_starter) -> _WhichOneofReturnType__first_starter | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__limit) -> _WhichOneofReturnType__limit | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__max_cycles) -> _WhichOneofReturnType__max_cycles | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__max_rounds) -> _WhichOneofReturnType__max_rounds | None: ...
     @_typing.overload
@@ -314,6 +478,13 @@ class Command(_message.Message):
 
     SELECT_CARD_FIELD_NUMBER: _builtins.int
     TAKE_ROW_FIELD_NUMBER: _builtins.int
+    SELECT_PAIR_FIELD_NUMBER: _builtins.int
+    LAY_CARD_FIELD_NUMBER: _builtins.int
+    PLAY_CARDS_FIELD_NUMBER: _builtins.int
+    PLACE_FIRST_FIELD_NUMBER: _builtins.int
+    CHOOSE_END_FIELD_NUMBER: _builtins.int
+    KEEP_CARDS_FIELD_NUMBER: _builtins.int
+    DRAFT_CARD_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def select_card(self) -> Global___SelectCard:
         """Choose a card of the hand, sealed until all seats have chosen."""
@@ -322,17 +493,52 @@ class Command(_message.Message):
     def take_row(self) -> Global___TakeRow:
         """Choose the row to collect for a card that fits nowhere."""
 
+    @_builtins.property
+    def select_pair(self) -> Global___SelectPair:
+        """Choose two cards of the hand, sealed until all seats have chosen (nifty)."""
+
+    @_builtins.property
+    def lay_card(self) -> Global___LayCard:
+        """Lay a card of the hand face up (open)."""
+
+    @_builtins.property
+    def play_cards(self) -> Global___PlayCards:
+        """Play one or two cards of the hand (hand)."""
+
+    @_builtins.property
+    def place_first(self) -> Global___PlaceFirst:
+        """Choose which card of the own pair is placed first (nifty)."""
+
+    @_builtins.property
+    def choose_end(self) -> Global___ChooseEnd:
+        """Choose between two equally near ends (professional)."""
+
+    @_builtins.property
+    def keep_cards(self) -> Global___KeepCards:
+        """Take cards of the collected row into the hand (hand)."""
+
+    @_builtins.property
+    def draft_card(self) -> Global___DraftCard:
+        """Take a card of the pool (logic, tournament)."""
+
     def __init__(
         self,
         *,
         select_card: Global___SelectCard | None = ...,
         take_row: Global___TakeRow | None = ...,
+        select_pair: Global___SelectPair | None = ...,
+        lay_card: Global___LayCard | None = ...,
+        play_cards: Global___PlayCards | None = ...,
+        place_first: Global___PlaceFirst | None = ...,
+        choose_end: Global___ChooseEnd | None = ...,
+        keep_cards: Global___KeepCards | None = ...,
+        draft_card: Global___DraftCard | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "select_card", b"select_card", "take_row", b"take_row"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["choose_end", b"choose_end", "command", b"command", "draft_card", b"draft_card", "keep_cards", b"keep_cards", "lay_card", b"lay_card", "place_first", b"place_first", "play_cards", b"play_cards", "select_card", b"select_card", "select_pair", b"select_pair", "take_row", b"take_row"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "select_card", b"select_card", "take_row", b"take_row"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["choose_end", b"choose_end", "command", b"command", "draft_card", b"draft_card", "keep_cards", b"keep_cards", "lay_card", b"lay_card", "place_first", b"place_first", "play_cards", b"play_cards", "select_card", b"select_card", "select_pair", b"select_pair", "take_row", b"take_row"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_command: _TypeAlias = _typing.Literal["select_card", "take_row"]  # noqa: Y015
+    _WhichOneofReturnType_command: _TypeAlias = _typing.Literal["select_card", "take_row", "select_pair", "lay_card", "play_cards", "place_first", "choose_end", "keep_cards", "draft_card"]  # noqa: Y015
     _WhichOneofArgType_command: _TypeAlias = _typing.Literal["command", b"command"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_command) -> _WhichOneofReturnType_command | None: ...
 
@@ -387,6 +593,183 @@ class TakeRow(_message.Message):
 Global___TakeRow: _TypeAlias = TakeRow  # noqa: Y015
 
 @_typing.final
+class SelectPair(_message.Message):
+    """Choose two cards of the hand. Simultaneous and sealed."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The two cards, ascending."""
+
+    def __init__(
+        self,
+        *,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SelectPair: _TypeAlias = SelectPair  # noqa: Y015
+
+@_typing.final
+class LayCard(_message.Message):
+    """Lay a card of the hand face up."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARD_FIELD_NUMBER: _builtins.int
+    card: _builtins.int
+    """Card of the own hand."""
+    def __init__(
+        self,
+        *,
+        card: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__card: _TypeAlias = _typing.Literal["card"]  # noqa: Y015
+    _WhichOneofArgType__card: _TypeAlias = _typing.Literal["_card", b"_card"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__card) -> _WhichOneofReturnType__card | None: ...
+
+Global___LayCard: _TypeAlias = LayCard  # noqa: Y015
+
+@_typing.final
+class PlayCards(_message.Message):
+    """Play one or two cards of the hand."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cards in the order in which they are placed."""
+
+    def __init__(
+        self,
+        *,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PlayCards: _TypeAlias = PlayCards  # noqa: Y015
+
+@_typing.final
+class PlaceFirst(_message.Message):
+    """Place this card of the own pair before the other."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARD_FIELD_NUMBER: _builtins.int
+    card: _builtins.int
+    """One of the two cards."""
+    def __init__(
+        self,
+        *,
+        card: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__card: _TypeAlias = _typing.Literal["card"]  # noqa: Y015
+    _WhichOneofArgType__card: _TypeAlias = _typing.Literal["_card", b"_card"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__card) -> _WhichOneofReturnType__card | None: ...
+
+Global___PlaceFirst: _TypeAlias = PlaceFirst  # noqa: Y015
+
+@_typing.final
+class ChooseEnd(_message.Message):
+    """Place the own card at one of two equally near ends."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROW_FIELD_NUMBER: _builtins.int
+    SIDE_FIELD_NUMBER: _builtins.int
+    row: _builtins.int
+    """Row 0 to 3."""
+    side: Global___Side.ValueType
+    """The left or the right end."""
+    def __init__(
+        self,
+        *,
+        row: _builtins.int | None = ...,
+        side: Global___Side.ValueType | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_row", b"_row", "_side", b"_side", "row", b"row", "side", b"side"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_row", b"_row", "_side", b"_side", "row", b"row", "side", b"side"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__row: _TypeAlias = _typing.Literal["row"]  # noqa: Y015
+    _WhichOneofArgType__row: _TypeAlias = _typing.Literal["_row", b"_row"]  # noqa: Y015
+    _WhichOneofReturnType__side: _TypeAlias = _typing.Literal["side"]  # noqa: Y015
+    _WhichOneofArgType__side: _TypeAlias = _typing.Literal["_side", b"_side"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__row) -> _WhichOneofReturnType__row | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__side) -> _WhichOneofReturnType__side | None: ...
+
+Global___ChooseEnd: _TypeAlias = ChooseEnd  # noqa: Y015
+
+@_typing.final
+class KeepCards(_message.Message):
+    """Divide the collected row: these cards go to the own hand, the others to the pile."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Cards of the row, ascending; may be empty."""
+
+    def __init__(
+        self,
+        *,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KeepCards: _TypeAlias = KeepCards  # noqa: Y015
+
+@_typing.final
+class DraftCard(_message.Message):
+    """Take a card of the pool into the own hand."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARD_FIELD_NUMBER: _builtins.int
+    card: _builtins.int
+    """Card of the pool."""
+    def __init__(
+        self,
+        *,
+        card: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__card: _TypeAlias = _typing.Literal["card"]  # noqa: Y015
+    _WhichOneofArgType__card: _TypeAlias = _typing.Literal["_card", b"_card"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__card) -> _WhichOneofReturnType__card | None: ...
+
+Global___DraftCard: _TypeAlias = DraftCard  # noqa: Y015
+
+@_typing.final
 class Event(_message.Message):
     """One fact of the match, in the order in which it happened."""
 
@@ -405,6 +788,18 @@ class Event(_message.Message):
     TURN_ENDED_FIELD_NUMBER: _builtins.int
     ROUND_SCORED_FIELD_NUMBER: _builtins.int
     MATCH_ENDED_FIELD_NUMBER: _builtins.int
+    STARTER_DRAWN_FIELD_NUMBER: _builtins.int
+    DRAFT_STARTED_FIELD_NUMBER: _builtins.int
+    CARD_DRAFTED_FIELD_NUMBER: _builtins.int
+    HAND_SET_FIELD_NUMBER: _builtins.int
+    MARKER_MOVED_FIELD_NUMBER: _builtins.int
+    CARD_LAID_FIELD_NUMBER: _builtins.int
+    CARDS_PLAYED_FIELD_NUMBER: _builtins.int
+    ORDER_CHOSEN_FIELD_NUMBER: _builtins.int
+    END_CHOICE_NEEDED_FIELD_NUMBER: _builtins.int
+    ROW_SPLIT_FIELD_NUMBER: _builtins.int
+    CYCLE_ENDED_FIELD_NUMBER: _builtins.int
+    SHEET_ENTRY_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def match_started(self) -> Global___MatchStarted:
         """The match began."""
@@ -457,6 +852,54 @@ class Event(_message.Message):
     def match_ended(self) -> Global___MatchEnded:
         """The match ended."""
 
+    @_builtins.property
+    def starter_drawn(self) -> Global___StarterDrawn:
+        """The first starter was drawn."""
+
+    @_builtins.property
+    def draft_started(self) -> Global___DraftStarted:
+        """A draft began."""
+
+    @_builtins.property
+    def card_drafted(self) -> Global___CardDrafted:
+        """A seat drafted a card."""
+
+    @_builtins.property
+    def hand_set(self) -> Global___HandSet:
+        """A seat has the hand of this game (tournament)."""
+
+    @_builtins.property
+    def marker_moved(self) -> Global___MarkerMoved:
+        """The starter marker moved (open)."""
+
+    @_builtins.property
+    def card_laid(self) -> Global___CardLaid:
+        """A seat laid a card face up (open)."""
+
+    @_builtins.property
+    def cards_played(self) -> Global___CardsPlayed:
+        """A seat played its cards (hand)."""
+
+    @_builtins.property
+    def order_chosen(self) -> Global___OrderChosen:
+        """A seat chose the order of its pair (nifty)."""
+
+    @_builtins.property
+    def end_choice_needed(self) -> Global___EndChoiceNeeded:
+        """Two ends are equally near: the seat must choose (professional)."""
+
+    @_builtins.property
+    def row_split(self) -> Global___RowSplit:
+        """A collected row was divided between hand and pile (hand)."""
+
+    @_builtins.property
+    def cycle_ended(self) -> Global___CycleEnded:
+        """Every seat has had its turn (hand)."""
+
+    @_builtins.property
+    def sheet_entry(self) -> Global___SheetEntry:
+        """A result was written on the sheet (tournament)."""
+
     def __init__(
         self,
         *,
@@ -473,12 +916,24 @@ class Event(_message.Message):
         turn_ended: Global___TurnEnded | None = ...,
         round_scored: Global___RoundScored | None = ...,
         match_ended: Global___MatchEnded | None = ...,
+        starter_drawn: Global___StarterDrawn | None = ...,
+        draft_started: Global___DraftStarted | None = ...,
+        card_drafted: Global___CardDrafted | None = ...,
+        hand_set: Global___HandSet | None = ...,
+        marker_moved: Global___MarkerMoved | None = ...,
+        card_laid: Global___CardLaid | None = ...,
+        cards_played: Global___CardsPlayed | None = ...,
+        order_chosen: Global___OrderChosen | None = ...,
+        end_choice_needed: Global___EndChoiceNeeded | None = ...,
+        row_split: Global___RowSplit | None = ...,
+        cycle_ended: Global___CycleEnded | None = ...,
+        sheet_entry: Global___SheetEntry | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["card_placed", b"card_placed", "chosen", b"chosen", "event", b"event", "hand_dealt", b"hand_dealt", "match_ended", b"match_ended", "match_started", b"match_started", "pack_shuffled", b"pack_shuffled", "revealed", b"revealed", "round_scored", b"round_scored", "round_started", b"round_started", "row_choice_needed", b"row_choice_needed", "row_taken", b"row_taken", "rows_started", b"rows_started", "turn_ended", b"turn_ended"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["card_drafted", b"card_drafted", "card_laid", b"card_laid", "card_placed", b"card_placed", "cards_played", b"cards_played", "chosen", b"chosen", "cycle_ended", b"cycle_ended", "draft_started", b"draft_started", "end_choice_needed", b"end_choice_needed", "event", b"event", "hand_dealt", b"hand_dealt", "hand_set", b"hand_set", "marker_moved", b"marker_moved", "match_ended", b"match_ended", "match_started", b"match_started", "order_chosen", b"order_chosen", "pack_shuffled", b"pack_shuffled", "revealed", b"revealed", "round_scored", b"round_scored", "round_started", b"round_started", "row_choice_needed", b"row_choice_needed", "row_split", b"row_split", "row_taken", b"row_taken", "rows_started", b"rows_started", "sheet_entry", b"sheet_entry", "starter_drawn", b"starter_drawn", "turn_ended", b"turn_ended"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["card_placed", b"card_placed", "chosen", b"chosen", "event", b"event", "hand_dealt", b"hand_dealt", "match_ended", b"match_ended", "match_started", b"match_started", "pack_shuffled", b"pack_shuffled", "revealed", b"revealed", "round_scored", b"round_scored", "round_started", b"round_started", "row_choice_needed", b"row_choice_needed", "row_taken", b"row_taken", "rows_started", b"rows_started", "turn_ended", b"turn_ended"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card_drafted", b"card_drafted", "card_laid", b"card_laid", "card_placed", b"card_placed", "cards_played", b"cards_played", "chosen", b"chosen", "cycle_ended", b"cycle_ended", "draft_started", b"draft_started", "end_choice_needed", b"end_choice_needed", "event", b"event", "hand_dealt", b"hand_dealt", "hand_set", b"hand_set", "marker_moved", b"marker_moved", "match_ended", b"match_ended", "match_started", b"match_started", "order_chosen", b"order_chosen", "pack_shuffled", b"pack_shuffled", "revealed", b"revealed", "round_scored", b"round_scored", "round_started", b"round_started", "row_choice_needed", b"row_choice_needed", "row_split", b"row_split", "row_taken", b"row_taken", "rows_started", b"rows_started", "sheet_entry", b"sheet_entry", "starter_drawn", b"starter_drawn", "turn_ended", b"turn_ended"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["match_started", "round_started", "pack_shuffled", "hand_dealt", "rows_started", "chosen", "revealed", "row_choice_needed", "row_taken", "card_placed", "turn_ended", "round_scored", "match_ended"]  # noqa: Y015
+    _WhichOneofReturnType_event: _TypeAlias = _typing.Literal["match_started", "round_started", "pack_shuffled", "hand_dealt", "rows_started", "chosen", "revealed", "row_choice_needed", "row_taken", "card_placed", "turn_ended", "round_scored", "match_ended", "starter_drawn", "draft_started", "card_drafted", "hand_set", "marker_moved", "card_laid", "cards_played", "order_chosen", "end_choice_needed", "row_split", "cycle_ended", "sheet_entry"]  # noqa: Y015
     _WhichOneofArgType_event: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_event) -> _WhichOneofReturnType_event | None: ...
 
@@ -611,7 +1066,7 @@ class Row(_message.Message):
     CARDS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """The cards, one to five."""
+        """The cards. In double two equal neighbours are twins: they lie on one another and count as one of the five."""
 
     def __init__(
         self,
@@ -633,22 +1088,82 @@ class RowsStarted(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ROWS_FIELD_NUMBER: _builtins.int
+    STACKED_ROWS_FIELD_NUMBER: _builtins.int
+    DRAWN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___Row]:
-        """Four rows of one card."""
+        """Four rows of one card; not used in double."""
+
+    @_builtins.property
+    def stacked_rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___StackedRow]:
+        """Double: the four rows, position by position."""
+
+    @_builtins.property
+    def drawn(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Double: the cards in the order in which they were drawn for the rows."""
 
     def __init__(
         self,
         *,
         rows: _abc.Iterable[Global___Row] | None = ...,
+        stacked_rows: _abc.Iterable[Global___StackedRow] | None = ...,
+        drawn: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["drawn", b"drawn", "rows", b"rows", "stacked_rows", b"stacked_rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___RowsStarted: _TypeAlias = RowsStarted  # noqa: Y015
+
+@_typing.final
+class StackedRow(_message.Message):
+    """A row of double, position by position."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POSITIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def positions(self) -> _containers.RepeatedCompositeFieldContainer[Global___Stack]:
+        """The positions, first to last."""
+
+    def __init__(
+        self,
+        *,
+        positions: _abc.Iterable[Global___Stack] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["positions", b"positions"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StackedRow: _TypeAlias = StackedRow  # noqa: Y015
+
+@_typing.final
+class Stack(_message.Message):
+    """One position of a row of double."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """A card, or two of the same number."""
+
+    def __init__(
+        self,
+        *,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Stack: _TypeAlias = Stack  # noqa: Y015
 
 @_typing.final
 class Chosen(_message.Message):
@@ -658,21 +1173,29 @@ class Chosen(_message.Message):
 
     SEAT_FIELD_NUMBER: _builtins.int
     CARD_FIELD_NUMBER: _builtins.int
+    CARDS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat."""
     card: _builtins.int
-    """The card, hidden from the others until the reveal."""
+    """The card, hidden from the others until the reveal; absent in nifty."""
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Nifty: the two cards, ascending, likewise hidden."""
+
     def __init__(
         self,
         *,
         seat: _builtins.int = ...,
-        card: _builtins.int = ...,
+        card: _builtins.int | None = ...,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card", "cards", b"cards", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__card: _TypeAlias = _typing.Literal["card"]  # noqa: Y015
+    _WhichOneofArgType__card: _TypeAlias = _typing.Literal["_card", b"_card"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__card) -> _WhichOneofReturnType__card | None: ...
 
 Global___Chosen: _TypeAlias = Chosen  # noqa: Y015
 
@@ -684,21 +1207,29 @@ class Play(_message.Message):
 
     SEAT_FIELD_NUMBER: _builtins.int
     CARD_FIELD_NUMBER: _builtins.int
+    CARDS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat."""
     card: _builtins.int
-    """Its card."""
+    """Its card; absent in the plays that nifty reveals."""
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Nifty: its two cards, ascending."""
+
     def __init__(
         self,
         *,
         seat: _builtins.int = ...,
-        card: _builtins.int = ...,
+        card: _builtins.int | None = ...,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "seat", b"seat"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_card", b"_card", "card", b"card", "cards", b"cards", "seat", b"seat"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__card: _TypeAlias = _typing.Literal["card"]  # noqa: Y015
+    _WhichOneofArgType__card: _TypeAlias = _typing.Literal["_card", b"_card"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__card) -> _WhichOneofReturnType__card | None: ...
 
 Global___Play: _TypeAlias = Play  # noqa: Y015
 
@@ -766,7 +1297,7 @@ class RowTaken(_message.Message):
     row: _builtins.int
     """The row, 0 to 3."""
     points_each: _builtins.int
-    """Bullheads charged to each of the seats."""
+    """Bullheads charged to each of the seats; in hand those of the whole row, before it is divided."""
     cause: Global___TakeCause.ValueType
     """Why the row was collected."""
     @_builtins.property
@@ -812,7 +1343,7 @@ class CardPlaced(_message.Message):
     side: Global___Side.ValueType
     """Where in the row."""
     length: _builtins.int
-    """Length of the row afterwards."""
+    """Length of the row afterwards; twins count once."""
     @_builtins.property
     def seats(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The seats whose card it was, ascending."""
@@ -869,8 +1400,11 @@ class RoundScored(_message.Message):
     ROUND_FIELD_NUMBER: _builtins.int
     POINTS_FIELD_NUMBER: _builtins.int
     TOTALS_FIELD_NUMBER: _builtins.int
+    MAX_CYCLES_REACHED_FIELD_NUMBER: _builtins.int
     round: _builtins.int
     """Round, from 1."""
+    max_cycles_reached: _builtins.bool
+    """Hand: nothing but the highest number of cycles ended the round."""
     @_builtins.property
     def points(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Points of this round by seat."""
@@ -885,10 +1419,11 @@ class RoundScored(_message.Message):
         round: _builtins.int = ...,
         points: _abc.Iterable[_builtins.int] | None = ...,
         totals: _abc.Iterable[_builtins.int] | None = ...,
+        max_cycles_reached: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["points", b"points", "round", b"round", "totals", b"totals"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["max_cycles_reached", b"max_cycles_reached", "points", b"points", "round", b"round", "totals", b"totals"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -935,6 +1470,490 @@ class MatchEnded(_message.Message):
 Global___MatchEnded: _TypeAlias = MatchEnded  # noqa: Y015
 
 @_typing.final
+class StarterDrawn(_message.Message):
+    """The first starter was drawn."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StarterDrawn: _TypeAlias = StarterDrawn  # noqa: Y015
+
+@_typing.final
+class DraftStarted(_message.Message):
+    """A draft began."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARDS_FIELD_NUMBER: _builtins.int
+    STARTER_FIELD_NUMBER: _builtins.int
+    starter: _builtins.int
+    """The seat that takes the first card."""
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cards that may be taken, ascending."""
+
+    def __init__(
+        self,
+        *,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+        starter: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "starter", b"starter"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DraftStarted: _TypeAlias = DraftStarted  # noqa: Y015
+
+@_typing.final
+class CardDrafted(_message.Message):
+    """A seat drafted a card."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CARD_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    card: _builtins.int
+    """The card."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        card: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CardDrafted: _TypeAlias = CardDrafted  # noqa: Y015
+
+@_typing.final
+class HandSet(_message.Message):
+    """A seat has the hand of this game."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CARDS_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cards, ascending."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HandSet: _TypeAlias = HandSet  # noqa: Y015
+
+@_typing.final
+class MarkerMoved(_message.Message):
+    """The starter marker moved."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat that holds it now."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MarkerMoved: _TypeAlias = MarkerMoved  # noqa: Y015
+
+@_typing.final
+class CardLaid(_message.Message):
+    """A seat laid a card face up."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CARD_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    card: _builtins.int
+    """The card."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        card: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CardLaid: _TypeAlias = CardLaid  # noqa: Y015
+
+@_typing.final
+class CardsPlayed(_message.Message):
+    """A seat played one or two cards."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CARDS_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cards in the order in which they are placed."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CardsPlayed: _TypeAlias = CardsPlayed  # noqa: Y015
+
+@_typing.final
+class OrderChosen(_message.Message):
+    """A seat chose the order of its pair."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    FIRST_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    first: _builtins.int
+    """The card that is placed first."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        first: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["first", b"first", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OrderChosen: _TypeAlias = OrderChosen  # noqa: Y015
+
+@_typing.final
+class RowEnd(_message.Message):
+    """An end of a row."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROW_FIELD_NUMBER: _builtins.int
+    SIDE_FIELD_NUMBER: _builtins.int
+    row: _builtins.int
+    """The row, 0 to 3."""
+    side: Global___Side.ValueType
+    """The left or the right end."""
+    def __init__(
+        self,
+        *,
+        row: _builtins.int = ...,
+        side: Global___Side.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["row", b"row", "side", b"side"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RowEnd: _TypeAlias = RowEnd  # noqa: Y015
+
+@_typing.final
+class EndChoiceNeeded(_message.Message):
+    """Two ends are equally near."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CARD_FIELD_NUMBER: _builtins.int
+    ENDS_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat that must choose."""
+    card: _builtins.int
+    """Its card."""
+    @_builtins.property
+    def ends(self) -> _containers.RepeatedCompositeFieldContainer[Global___RowEnd]:
+        """The ends, by row."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        card: _builtins.int = ...,
+        ends: _abc.Iterable[Global___RowEnd] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "ends", b"ends", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EndChoiceNeeded: _TypeAlias = EndChoiceNeeded  # noqa: Y015
+
+@_typing.final
+class RowSplit(_message.Message):
+    """A collected row was divided."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    KEPT_FIELD_NUMBER: _builtins.int
+    PILED_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    @_builtins.property
+    def kept(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cards that went to its hand, ascending."""
+
+    @_builtins.property
+    def piled(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cards that went to its pile, ascending."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        kept: _abc.Iterable[_builtins.int] | None = ...,
+        piled: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["kept", b"kept", "piled", b"piled", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RowSplit: _TypeAlias = RowSplit  # noqa: Y015
+
+@_typing.final
+class CycleEnded(_message.Message):
+    """Every seat has had its turn."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CYCLE_FIELD_NUMBER: _builtins.int
+    HAND_SIZES_FIELD_NUMBER: _builtins.int
+    PILE_SIZES_FIELD_NUMBER: _builtins.int
+    cycle: _builtins.int
+    """Cycle within the round, from 1."""
+    @_builtins.property
+    def hand_sizes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Cards in hand by seat."""
+
+    @_builtins.property
+    def pile_sizes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Cards in the piles by seat."""
+
+    def __init__(
+        self,
+        *,
+        cycle: _builtins.int = ...,
+        hand_sizes: _abc.Iterable[_builtins.int] | None = ...,
+        pile_sizes: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cycle", b"cycle", "hand_sizes", b"hand_sizes", "pile_sizes", b"pile_sizes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CycleEnded: _TypeAlias = CycleEnded  # noqa: Y015
+
+@_typing.final
+class SheetEntry(_message.Message):
+    """A result was written on the sheet."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GAME_FIELD_NUMBER: _builtins.int
+    HAND_INDEX_FIELD_NUMBER: _builtins.int
+    SEAT_FIELD_NUMBER: _builtins.int
+    POINTS_FIELD_NUMBER: _builtins.int
+    game: _builtins.int
+    """Game, from 0."""
+    hand_index: _builtins.int
+    """Number of the hand: the seat that drafted it."""
+    seat: _builtins.int
+    """The seat that played it."""
+    points: _builtins.int
+    """Its points in this game."""
+    def __init__(
+        self,
+        *,
+        game: _builtins.int = ...,
+        hand_index: _builtins.int = ...,
+        seat: _builtins.int = ...,
+        points: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "hand_index", b"hand_index", "points", b"points", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SheetEntry: _TypeAlias = SheetEntry  # noqa: Y015
+
+@_typing.final
+class EndChoice(_message.Message):
+    """The pending choice between two ends of rows."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CARD_FIELD_NUMBER: _builtins.int
+    ENDS_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat that must choose."""
+    card: _builtins.int
+    """Its card."""
+    @_builtins.property
+    def ends(self) -> _containers.RepeatedCompositeFieldContainer[Global___RowEnd]:
+        """The ends, by row."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        card: _builtins.int = ...,
+        ends: _abc.Iterable[Global___RowEnd] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "ends", b"ends", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EndChoice: _TypeAlias = EndChoice  # noqa: Y015
+
+@_typing.final
+class OrderChoice(_message.Message):
+    """The pending choice of the card that is placed first."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CARDS_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat that must choose."""
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Its two cards, ascending."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OrderChoice: _TypeAlias = OrderChoice  # noqa: Y015
+
+@_typing.final
+class KeepChoice(_message.Message):
+    """The pending division of a collected row, whose cards still lie there."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    CARD_FIELD_NUMBER: _builtins.int
+    ROW_FIELD_NUMBER: _builtins.int
+    MOST_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat that must choose."""
+    card: _builtins.int
+    """The card that starts the row anew."""
+    row: _builtins.int
+    """The row, 0 to 3."""
+    most: _builtins.int
+    """How many of its cards may be kept at most."""
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        card: _builtins.int = ...,
+        row: _builtins.int = ...,
+        most: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["card", b"card", "most", b"most", "row", b"row", "seat", b"seat"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KeepChoice: _TypeAlias = KeepChoice  # noqa: Y015
+
+@_typing.final
+class CardList(_message.Message):
+    """A list of cards, ascending."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CARDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """The cards."""
+
+    def __init__(
+        self,
+        *,
+        cards: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cards", b"cards"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CardList: _TypeAlias = CardList  # noqa: Y015
+
+@_typing.final
 class View(_message.Message):
     """What one seat (or a spectator) sees on the table and in the own hand."""
 
@@ -955,6 +1974,13 @@ class View(_message.Message):
     TO_ACT_FIELD_NUMBER: _builtins.int
     LEGAL_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    STARTER_FIELD_NUMBER: _builtins.int
+    POOL_FIELD_NUMBER: _builtins.int
+    END_CHOICE_FIELD_NUMBER: _builtins.int
+    ORDER_CHOICE_FIELD_NUMBER: _builtins.int
+    KEEP_CHOICE_FIELD_NUMBER: _builtins.int
+    COMMON_PILE_FIELD_NUMBER: _builtins.int
+    HAND_LISTS_FIELD_NUMBER: _builtins.int
     viewer: _builtins.int
     """The viewing seat; absent for a spectator."""
     players: _builtins.int
@@ -969,6 +1995,8 @@ class View(_message.Message):
     """Cards of the pack that were not dealt this round."""
     decision: _builtins.int
     """Number of the current decision."""
+    starter: _builtins.int
+    """Who begins: the draft (logic, tournament), the turn, holding the marker (open), each cycle (hand)."""
     @_builtins.property
     def options(self) -> Global___Options:
         """All options that apply."""
@@ -983,7 +2011,7 @@ class View(_message.Message):
 
     @_builtins.property
     def queue(self) -> _containers.RepeatedCompositeFieldContainer[Global___Play]:
-        """Revealed plays that still wait to be placed, in the order of placement."""
+        """Open cards that wait to be placed, in the order of placement; in phase laying in the order of laying."""
 
     @_builtins.property
     def row_choice(self) -> Global___Play:
@@ -1000,6 +2028,30 @@ class View(_message.Message):
     @_builtins.property
     def result(self) -> Global___MatchEnded:
         """The result, once the match has ended."""
+
+    @_builtins.property
+    def pool(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Cards that can still be drafted, ascending."""
+
+    @_builtins.property
+    def end_choice(self) -> Global___EndChoice:
+        """The pending choice between two ends."""
+
+    @_builtins.property
+    def order_choice(self) -> Global___OrderChoice:
+        """The pending choice of an order."""
+
+    @_builtins.property
+    def keep_choice(self) -> Global___KeepChoice:
+        """The pending division of a collected row."""
+
+    @_builtins.property
+    def common_pile(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Double: cards that two seats collected together, in the order of collection."""
+
+    @_builtins.property
+    def hand_lists(self) -> _containers.RepeatedCompositeFieldContainer[Global___CardList]:
+        """Tournament: the drafted hands, by the seat that drafted them; none before the draft is over."""
 
     def __init__(
         self,
@@ -1019,17 +2071,28 @@ class View(_message.Message):
         to_act: _abc.Iterable[_builtins.int] | None = ...,
         legal: _abc.Iterable[Global___Command] | None = ...,
         result: Global___MatchEnded | None = ...,
+        starter: _builtins.int | None = ...,
+        pool: _abc.Iterable[_builtins.int] | None = ...,
+        end_choice: Global___EndChoice | None = ...,
+        order_choice: Global___OrderChoice | None = ...,
+        keep_choice: Global___KeepChoice | None = ...,
+        common_pile: _abc.Iterable[_builtins.int] | None = ...,
+        hand_lists: _abc.Iterable[Global___CardList] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice", "_viewer", b"_viewer", "options", b"options", "result", b"result", "row_choice", b"row_choice", "viewer", b"viewer"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice", "_starter", b"_starter", "_viewer", b"_viewer", "end_choice", b"end_choice", "keep_choice", b"keep_choice", "options", b"options", "order_choice", b"order_choice", "result", b"result", "row_choice", b"row_choice", "starter", b"starter", "viewer", b"viewer"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice", "_viewer", b"_viewer", "decision", b"decision", "legal", b"legal", "options", b"options", "phase", b"phase", "players", b"players", "queue", b"queue", "result", b"result", "round", b"round", "row_choice", b"row_choice", "rows", b"rows", "seats", b"seats", "to_act", b"to_act", "turn", b"turn", "undealt", b"undealt", "viewer", b"viewer"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice", "_starter", b"_starter", "_viewer", b"_viewer", "common_pile", b"common_pile", "decision", b"decision", "end_choice", b"end_choice", "hand_lists", b"hand_lists", "keep_choice", b"keep_choice", "legal", b"legal", "options", b"options", "order_choice", b"order_choice", "phase", b"phase", "players", b"players", "pool", b"pool", "queue", b"queue", "result", b"result", "round", b"round", "row_choice", b"row_choice", "rows", b"rows", "seats", b"seats", "starter", b"starter", "to_act", b"to_act", "turn", b"turn", "undealt", b"undealt", "viewer", b"viewer"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__row_choice: _TypeAlias = _typing.Literal["row_choice"]  # noqa: Y015
     _WhichOneofArgType__row_choice: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice"]  # noqa: Y015
+    _WhichOneofReturnType__starter: _TypeAlias = _typing.Literal["starter"]  # noqa: Y015
+    _WhichOneofArgType__starter: _TypeAlias = _typing.Literal["_starter", b"_starter"]  # noqa: Y015
     _WhichOneofReturnType__viewer: _TypeAlias = _typing.Literal["viewer"]  # noqa: Y015
     _WhichOneofArgType__viewer: _TypeAlias = _typing.Literal["_viewer", b"_viewer"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__row_choice) -> _WhichOneofReturnType__row_choice | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__starter) -> _WhichOneofReturnType__starter | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__viewer) -> _WhichOneofReturnType__viewer | None: ...
 
@@ -1049,6 +2112,9 @@ class SeatView(_message.Message):
     PILE_FIELD_NUMBER: _builtins.int
     ROUND_POINTS_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
+    PUBLIC_HAND_FIELD_NUMBER: _builtins.int
+    CHOSEN_CARDS_FIELD_NUMBER: _builtins.int
+    SHARED_POINTS_FIELD_NUMBER: _builtins.int
     seat: _builtins.int
     """The seat."""
     hand_count: _builtins.int
@@ -1056,11 +2122,13 @@ class SeatView(_message.Message):
     has_chosen: _builtins.bool
     """True if the seat has chosen this turn."""
     chosen: _builtins.int
-    """The sealed choice; only for the viewer."""
+    """The sealed choice; only for the viewer, and absent in nifty."""
     round_points: _builtins.int
     """Points of the current round so far."""
     total: _builtins.int
     """Total after the last scored round."""
+    shared_points: _builtins.int
+    """Double: points of this round for rows collected together, part of round_points."""
     @_builtins.property
     def hand(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The cards in hand, ascending; only for the viewer."""
@@ -1068,6 +2136,16 @@ class SeatView(_message.Message):
     @_builtins.property
     def pile(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Collected cards in the order of collection."""
+
+    @_builtins.property
+    def public_hand(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Cards that everybody knows in the hand of the seat, ascending, for every viewer; a sealed choice is one of
+        them until it is revealed.
+        """
+
+    @_builtins.property
+    def chosen_cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Nifty: the two sealed cards, ascending; only for the viewer."""
 
     def __init__(
         self,
@@ -1080,14 +2158,22 @@ class SeatView(_message.Message):
         pile: _abc.Iterable[_builtins.int] | None = ...,
         round_points: _builtins.int = ...,
         total: _builtins.int = ...,
+        public_hand: _abc.Iterable[_builtins.int] | None = ...,
+        chosen_cards: _abc.Iterable[_builtins.int] | None = ...,
+        shared_points: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_chosen", b"_chosen", "chosen", b"chosen"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_chosen", b"_chosen", "_shared_points", b"_shared_points", "chosen", b"chosen", "shared_points", b"shared_points"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chosen", b"_chosen", "chosen", b"chosen", "hand", b"hand", "hand_count", b"hand_count", "has_chosen", b"has_chosen", "pile", b"pile", "round_points", b"round_points", "seat", b"seat", "total", b"total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chosen", b"_chosen", "_shared_points", b"_shared_points", "chosen", b"chosen", "chosen_cards", b"chosen_cards", "hand", b"hand", "hand_count", b"hand_count", "has_chosen", b"has_chosen", "pile", b"pile", "public_hand", b"public_hand", "round_points", b"round_points", "seat", b"seat", "shared_points", b"shared_points", "total", b"total"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__chosen: _TypeAlias = _typing.Literal["chosen"]  # noqa: Y015
     _WhichOneofArgType__chosen: _TypeAlias = _typing.Literal["_chosen", b"_chosen"]  # noqa: Y015
+    _WhichOneofReturnType__shared_points: _TypeAlias = _typing.Literal["shared_points"]  # noqa: Y015
+    _WhichOneofArgType__shared_points: _TypeAlias = _typing.Literal["_shared_points", b"_shared_points"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__chosen) -> _WhichOneofReturnType__chosen | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__shared_points) -> _WhichOneofReturnType__shared_points | None: ...
 
 Global___SeatView: _TypeAlias = SeatView  # noqa: Y015
 
@@ -1109,6 +2195,13 @@ class Position(_message.Message):
     UNDEALT_FIELD_NUMBER: _builtins.int
     DECISION_FIELD_NUMBER: _builtins.int
     RESULT_FIELD_NUMBER: _builtins.int
+    STARTER_FIELD_NUMBER: _builtins.int
+    POOL_FIELD_NUMBER: _builtins.int
+    END_CHOICE_FIELD_NUMBER: _builtins.int
+    ORDER_CHOICE_FIELD_NUMBER: _builtins.int
+    KEEP_CHOICE_FIELD_NUMBER: _builtins.int
+    COMMON_PILE_FIELD_NUMBER: _builtins.int
+    HAND_LISTS_FIELD_NUMBER: _builtins.int
     players: _builtins.int
     """Number of seats."""
     phase: Global___Phase.ValueType
@@ -1119,6 +2212,8 @@ class Position(_message.Message):
     """Turn within the round, from 1."""
     decision: _builtins.int
     """Number of the current decision."""
+    starter: _builtins.int
+    """Who begins: the draft (logic, tournament), the turn, holding the marker (open), each cycle (hand)."""
     @_builtins.property
     def options(self) -> Global___Options:
         """All options that apply."""
@@ -1133,7 +2228,7 @@ class Position(_message.Message):
 
     @_builtins.property
     def queue(self) -> _containers.RepeatedCompositeFieldContainer[Global___Play]:
-        """Revealed plays that still wait to be placed, in the order of placement."""
+        """Open cards that wait to be placed, in the order of placement; in phase laying in the order of laying."""
 
     @_builtins.property
     def row_choice(self) -> Global___Play:
@@ -1146,6 +2241,30 @@ class Position(_message.Message):
     @_builtins.property
     def result(self) -> Global___MatchEnded:
         """The result, once the match has ended."""
+
+    @_builtins.property
+    def pool(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Cards that can still be drafted, ascending."""
+
+    @_builtins.property
+    def end_choice(self) -> Global___EndChoice:
+        """The pending choice between two ends."""
+
+    @_builtins.property
+    def order_choice(self) -> Global___OrderChoice:
+        """The pending choice of an order."""
+
+    @_builtins.property
+    def keep_choice(self) -> Global___KeepChoice:
+        """The pending division of a collected row."""
+
+    @_builtins.property
+    def common_pile(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Double: cards that two seats collected together, in the order of collection."""
+
+    @_builtins.property
+    def hand_lists(self) -> _containers.RepeatedCompositeFieldContainer[Global___CardList]:
+        """Tournament: the drafted hands, by the seat that drafted them; none before the draft is over."""
 
     def __init__(
         self,
@@ -1162,14 +2281,26 @@ class Position(_message.Message):
         undealt: _abc.Iterable[_builtins.int] | None = ...,
         decision: _builtins.int = ...,
         result: Global___MatchEnded | None = ...,
+        starter: _builtins.int | None = ...,
+        pool: _abc.Iterable[_builtins.int] | None = ...,
+        end_choice: Global___EndChoice | None = ...,
+        order_choice: Global___OrderChoice | None = ...,
+        keep_choice: Global___KeepChoice | None = ...,
+        common_pile: _abc.Iterable[_builtins.int] | None = ...,
+        hand_lists: _abc.Iterable[Global___CardList] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice", "options", b"options", "result", b"result", "row_choice", b"row_choice"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice", "_starter", b"_starter", "end_choice", b"end_choice", "keep_choice", b"keep_choice", "options", b"options", "order_choice", b"order_choice", "result", b"result", "row_choice", b"row_choice", "starter", b"starter"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice", "decision", b"decision", "options", b"options", "phase", b"phase", "players", b"players", "queue", b"queue", "result", b"result", "round", b"round", "row_choice", b"row_choice", "rows", b"rows", "seats", b"seats", "turn", b"turn", "undealt", b"undealt"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice", "_starter", b"_starter", "common_pile", b"common_pile", "decision", b"decision", "end_choice", b"end_choice", "hand_lists", b"hand_lists", "keep_choice", b"keep_choice", "options", b"options", "order_choice", b"order_choice", "phase", b"phase", "players", b"players", "pool", b"pool", "queue", b"queue", "result", b"result", "round", b"round", "row_choice", b"row_choice", "rows", b"rows", "seats", b"seats", "starter", b"starter", "turn", b"turn", "undealt", b"undealt"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__row_choice: _TypeAlias = _typing.Literal["row_choice"]  # noqa: Y015
     _WhichOneofArgType__row_choice: _TypeAlias = _typing.Literal["_row_choice", b"_row_choice"]  # noqa: Y015
+    _WhichOneofReturnType__starter: _TypeAlias = _typing.Literal["starter"]  # noqa: Y015
+    _WhichOneofArgType__starter: _TypeAlias = _typing.Literal["_starter", b"_starter"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__row_choice) -> _WhichOneofReturnType__row_choice | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__starter) -> _WhichOneofReturnType__starter | None: ...
 
 Global___Position: _TypeAlias = Position  # noqa: Y015
 
@@ -1184,12 +2315,17 @@ class SeatPosition(_message.Message):
     PILE_FIELD_NUMBER: _builtins.int
     ROUND_POINTS_FIELD_NUMBER: _builtins.int
     TOTAL_FIELD_NUMBER: _builtins.int
+    PUBLIC_HAND_FIELD_NUMBER: _builtins.int
+    CHOSEN_CARDS_FIELD_NUMBER: _builtins.int
+    SHARED_POINTS_FIELD_NUMBER: _builtins.int
     chosen: _builtins.int
-    """The sealed choice of this turn."""
+    """The sealed choice of this turn; absent in nifty."""
     round_points: _builtins.int
     """Points of the current round so far."""
     total: _builtins.int
     """Total after the last scored round."""
+    shared_points: _builtins.int
+    """Double: points of this round for rows collected together, part of round_points."""
     @_builtins.property
     def hand(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The cards in hand, ascending."""
@@ -1197,6 +2333,16 @@ class SeatPosition(_message.Message):
     @_builtins.property
     def pile(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """Collected cards in the order of collection."""
+
+    @_builtins.property
+    def public_hand(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Cards that everybody knows in the hand of the seat, ascending; a sealed choice is one of them until it is
+        revealed.
+        """
+
+    @_builtins.property
+    def chosen_cards(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Nifty: the two sealed cards, ascending."""
 
     def __init__(
         self,
@@ -1206,13 +2352,21 @@ class SeatPosition(_message.Message):
         pile: _abc.Iterable[_builtins.int] | None = ...,
         round_points: _builtins.int = ...,
         total: _builtins.int = ...,
+        public_hand: _abc.Iterable[_builtins.int] | None = ...,
+        chosen_cards: _abc.Iterable[_builtins.int] | None = ...,
+        shared_points: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_chosen", b"_chosen", "chosen", b"chosen"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_chosen", b"_chosen", "_shared_points", b"_shared_points", "chosen", b"chosen", "shared_points", b"shared_points"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chosen", b"_chosen", "chosen", b"chosen", "hand", b"hand", "pile", b"pile", "round_points", b"round_points", "total", b"total"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_chosen", b"_chosen", "_shared_points", b"_shared_points", "chosen", b"chosen", "chosen_cards", b"chosen_cards", "hand", b"hand", "pile", b"pile", "public_hand", b"public_hand", "round_points", b"round_points", "shared_points", b"shared_points", "total", b"total"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__chosen: _TypeAlias = _typing.Literal["chosen"]  # noqa: Y015
     _WhichOneofArgType__chosen: _TypeAlias = _typing.Literal["_chosen", b"_chosen"]  # noqa: Y015
+    _WhichOneofReturnType__shared_points: _TypeAlias = _typing.Literal["shared_points"]  # noqa: Y015
+    _WhichOneofArgType__shared_points: _TypeAlias = _typing.Literal["_shared_points", b"_shared_points"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__chosen) -> _WhichOneofReturnType__chosen | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__shared_points) -> _WhichOneofReturnType__shared_points | None: ...
 
 Global___SeatPosition: _TypeAlias = SeatPosition  # noqa: Y015
