@@ -15,7 +15,7 @@ from sixledger.engine.chance import Chance
 from sixledger.engine.errors import IllegalCommand
 from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED, Setup, competition_ranking
 from sixledger.engine.nimmt import evolve
-from sixledger.engine.nimmt.cards import ROW_LENGTH, ROWS, bullheads, fitting_row
+from sixledger.engine.nimmt.cards import HIGHEST, ROW_LENGTH, ROWS, bullheads, fitting_row
 from sixledger.engine.nimmt.commands import SELECT_CARD, TAKE_ROW, check_seat, check_shape
 from sixledger.engine.nimmt.facts import Facts
 from sixledger.engine.nimmt.state import END, KEEP, NOTHING, ORDER, ROW, State
@@ -23,6 +23,9 @@ from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
 Events = Iterator[Message]
 Step = Callable[[State, int, Any, Chance], Events]
+
+#: The commonest event by seat and card, made once: nobody may change them.
+CHOSEN = tuple(tuple(pb.Chosen(seat=seat, card=card) for card in range(HIGHEST + 1)) for seat in range(10))
 
 #: What a match waits for, by its phase and by the choice that is pending while cards are placed.
 _WAITS_IN = {
@@ -64,6 +67,9 @@ class Variant(Facts):
         options = pb.Options()
         options.CopyFrom(event.options)
         state.rules = self._family[options.variant]
+        # A redacted ledger is folded before its events can be decided again: whatever costs memory is checked here.
+        if state.players or not state.rules.min_seats <= event.players <= state.rules.max_seats:
+            raise ValueError("the match cannot start like this")
         state.players = event.players
         state.options = options
         state.highest = state.rules.pack(event.players, options)[-1]
@@ -147,7 +153,7 @@ class Variant(Facts):
             raise IllegalCommand("already_chosen", "the seat has chosen its card for this turn")
         if card not in state.hands[seat]:
             raise not_in_hand(card)
-        yield pb.Chosen(seat=seat, card=card)
+        yield CHOSEN[seat][card]
         if None in state.chosen:
             return
         revealed = pb.Revealed()
