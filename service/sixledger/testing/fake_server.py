@@ -48,7 +48,12 @@ class FakeServer:
         self._seed = seed
         self._log_level = log_level
         self._settings = settings or ServerSettings(
-            listen="127.0.0.1:0", store="memory:", origin="fake.sixledger", watch_tick_s=0.05, deadline_tick_s=0.05, grace_s=1.0
+            listen="127.0.0.1:0",
+            store="memory:",
+            origin="fake.sixledger",
+            watch_tick_s=0.05,
+            deadline_tick_s=0.05,
+            grace_s=1.0,
         )
         self._faults = Faults()
         self._opened = 0
