@@ -42,7 +42,7 @@ browser: $(VENV)/.installed-test ## Look at the page of the web tutorial in head
 
 docs: $(VENV)/.installed-test ## Generate the reference and build the documentation site into site/
 	$(PY) docs/generate.py
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: lint-style lint-types lint-layers lint-schema ## Check style, types, layers, schema and generated code
 
@@ -53,7 +53,7 @@ lint-style: $(VENV)/.installed-lint
 lint-types: $(VENV)/.installed-lint $(VENV)/.installed-test
 	$(BIN)/mypy
 	$(BIN)/mypy --python-version 3.13
-	$(BIN)/mypy tests protos/generate.py
+	$(BIN)/mypy tests protos/generate.py docs/generate.py docs/hooks.py
 	$(BIN)/pyright
 
 lint-layers: $(VENV)/.installed-lint

@@ -106,6 +106,10 @@ def test_a_late_command_is_told_so_and_a_forfeit_ends_the_match() -> None:
             outcome = bob.outcome()
             assert outcome is not None
             assert (outcome.winners, outcome.reason) == ((1,), "forfeit")
+            with client.lobby.join_rematch(ada) as again:
+                again.refresh()
+                assert again.match.opened.clock == time_limits(turn=5)
+                assert again.match.opened.timeout_policy == clocks.FORFEIT
 
 
 async def test_the_asyncio_client_has_the_same() -> None:

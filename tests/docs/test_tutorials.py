@@ -144,7 +144,7 @@ async def test_the_console_of_the_chat_bot_talks(tmp_path: Path) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"ada: !join\nbob: !join\nada: !start\n")
-        said = []
+        said: list[str] = []
         while not said or not said[-1].startswith("-> bob: Your hand:"):
             said.append((await asyncio.wait_for(process.stdout.readline(), 30)).decode().strip())
         process.stdin.close()
@@ -177,7 +177,7 @@ def backend(tmp_path: Path) -> Iterator[str]:
 
 async def test_the_web_backend_plays_a_match_to_its_end(backend: str) -> None:
     """Over HTTP: every view arrives, no foreign card is in it, and wrong orders have an answer."""
-    refusals = {}
+    refusals: dict[str, tuple[int, str]] = {}
     async with httpx.AsyncClient(base_url=backend, timeout=30) as http:
         assert "<title>6 nimmt!" in (await http.get("/")).text
         assert (await http.get("/tables/nowhere/events")).status_code == 404

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -350,13 +350,11 @@ async def test_the_owner_pauses_and_resumes_and_each_act_is_idempotent() -> None
 async def test_only_the_owner_pauses() -> None:
     async with hosting() as (table, _):
         match = await start(table)
-        for kind, call in (
-            (pb.PauseMatchRequest, table.servicer.PauseMatch),
-            (pb.ResumeMatchRequest, table.servicer.ResumeMatch),
-        ):
-            make: Callable[..., Any] = kind
-            request = make(match_id=match.match_id, owner_token=match.tokens[0], request_id=request_id())
-            assert (await refused(call(request))).reason == error_pb2.REASON_FOREIGN_SEAT
+        match_id, token = match.match_id, match.tokens[0]
+        pause = pb.PauseMatchRequest(match_id=match_id, owner_token=token, request_id=request_id())
+        resume = pb.ResumeMatchRequest(match_id=match_id, owner_token=token, request_id=request_id())
+        assert (await refused(table.servicer.PauseMatch(pause))).reason == error_pb2.REASON_FOREIGN_SEAT
+        assert (await refused(table.servicer.ResumeMatch(resume))).reason == error_pb2.REASON_FOREIGN_SEAT
 
 
 # -- what is shown ---------------------------------------------------------------------------------
@@ -379,7 +377,7 @@ async def test_views_show_how_the_clocks_stand() -> None:
         assert view.clock.timer == clocks.TURN
 
 
-async def _until_caught_up(table: Replica, match_id: bytes) -> Any:
+async def _until_caught_up(table: Replica, match_id: bytes) -> AsyncIterator[pb.WatchMatchResponse]:
     items = table.watch(match_id, snapshot=True)
     async for item in items:
         yield item
@@ -399,7 +397,8 @@ async def test_the_same_creation_has_the_same_clock() -> None:
         first = await create(table, secret=b"s" * 32, clock=TURNS)
         assert (await create(table, secret=b"s" * 32, clock=TURNS, timeout_policy=clocks.NONE)).record == first.record
         other = record_pb2.Clock(turn_us=5)
-        for fields in ({"clock": other}, {}, {"clock": TURNS, "timeout_policy": clocks.FORFEIT}):
+        others: list[dict[str, Any]] = [{"clock": other}, {}, {"clock": TURNS, "timeout_policy": clocks.FORFEIT}]
+        for fields in others:
             error = await refused(create(table, secret=b"s" * 32, **fields))
             assert error.reason == error_pb2.REASON_REQUEST_ID_REUSED
 

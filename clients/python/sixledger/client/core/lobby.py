@@ -100,7 +100,8 @@ class LobbyCalls:
         same = (new.game.id, new.opened.seats, new.opened.mode, new.setup.options) == (
             old.game.id, count, old.opened.mode, old.setup.options,
         )  # fmt: skip
-        if not same or reply.seat != (own.seat + count - 1) % count:
+        limits = (new.opened.clock, new.opened.timeout_policy) == (old.opened.clock, old.opened.timeout_policy)
+        if not (same and limits) or reply.seat != (own.seat + count - 1) % count:
             raise Tampered("the rematch is not the same game with rotated seats", layer="rules", seq=0)
         wants = contribute and new.opened.mode != record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
         credentials = Credentials.new(
