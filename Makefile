@@ -64,6 +64,7 @@ proto: $(VENV)/.installed-proto ## Generate the Python code of the schema
 
 golden: $(VENV)/.installed-test ## Write the golden files anew; review every changed byte
 	$(PY) tests/support/golden.py --update
+	$(PY) tests/support/golden_ledger.py --update
 
 soak: $(VENV)/.installed-test ## Play ten thousand random matches of every game with all invariants on
 	$(PY) tests/soak/soak.py $(ARGS)
