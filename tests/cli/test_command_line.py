@@ -50,7 +50,7 @@ def test_help_loads_neither_games_nor_the_network() -> None:
     ("arguments", "status", "said"),
     [
         (["gmes"], 2, "games"),
-        (["games", "show", "chess"], 2, "no game 'chess' here; there are: nimmt"),
+        (["games", "show", "chess"], 2, "no game 'chess' here; there are: forces, nimmt, piece"),
         (["games", "--loud"], 2, "--loud"),
         (["simulate"], 2, "GAME"),
         (["simulate", "chess"], 2, "no game 'chess'"),

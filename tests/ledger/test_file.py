@@ -98,7 +98,7 @@ def test_the_readable_copy_shows_what_is_open_and_nothing_else(running: Table) -
     body = [record_pb2.Body.FromString(record.body) for record in running.records]
     mine = max(n for n, b in enumerate(body) if b.cause.seat == 0 and b.events and b.command)
     card = json.loads(own.shown[mine])["command"]["select_card"]["card"]
-    assert json.loads(own.shown[mine])["events"][0] == {"chosen": {"card": card, "seat": 0}}
+    assert json.loads(own.shown[mine])["events"][0] == {"chosen": {"card": card, "cards": [], "seat": 0}}
     assert json.loads(public.shown[mine])["command"] == {"select_card": {}}
     assert json.loads(public.shown[mine])["events"][0] == {"chosen": {"seat": 0}}
 

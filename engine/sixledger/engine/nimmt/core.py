@@ -13,7 +13,7 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.engine.chance import Chance
 from sixledger.engine.errors import IllegalCommand
-from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED, Setup, competition_ranking
+from sixledger.engine.game import Setup, competition_ranking
 from sixledger.engine.nimmt import evolve
 from sixledger.engine.nimmt.cards import HIGHEST, ROW_LENGTH, ROWS, bullheads, fitting_row
 from sixledger.engine.nimmt.commands import SELECT_CARD, TAKE_ROW, check_seat, check_shape
@@ -265,24 +265,3 @@ def check_running(state: State) -> None:
 def not_in_hand(card: int) -> IllegalCommand:
     """The error of a card that the seat does not hold; the seat has named it itself."""
     return IllegalCommand("not_in_hand", f"card {card} is not in the hand of the seat")
-
-
-def leave(state: State, reason: str, seat: int | None) -> Events:
-    """The events that end a match outside its rules (RULES 0.8)."""
-    if reason == ABORTED:
-        check_running(state)
-        yield pb.MatchEnded(scores=state.totals, reason=pb.END_REASON_ABORTED)
-        return
-    if reason not in (RESIGNED, FORFEIT) or seat is None:
-        raise ValueError(f"nobody leaves a match by {reason!r} of seat {seat}")
-    check_seat(state, seat)
-    check_running(state)
-    others = [each for each in range(state.players) if each != seat]
-    ranks = competition_ranking([state.totals[each] for each in others], low_is_good=True)
-    ranking = dict(zip(others, ranks, strict=True)) | {seat: state.players}
-    yield pb.MatchEnded(
-        scores=state.totals,
-        winners=[each for each in others if ranking[each] == 1],
-        ranking=[ranking[each] for each in range(state.players)],
-        reason=pb.END_REASON_RESIGNED if reason == RESIGNED else pb.END_REASON_FORFEIT,
-    )

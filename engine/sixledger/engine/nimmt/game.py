@@ -16,7 +16,7 @@ from sixledger.engine.nimmt import options as options_
 from sixledger.engine.nimmt import position as position_
 from sixledger.engine.nimmt import redeal as redeal_
 from sixledger.engine.nimmt import view as view_
-from sixledger.engine.nimmt.core import leave
+from sixledger.engine.nimmt.leaving import leave
 from sixledger.engine.nimmt.state import State
 from sixledger.engine.nimmt.variants import VARIANTS
 from sixledger.engine.schema import Schema
