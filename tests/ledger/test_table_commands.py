@@ -177,7 +177,7 @@ def given_by(kind: record_pb2.CauseKind.ValueType, **fields: Any) -> Callable[[r
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        (given_by(TIMER), "TAMPERED"),
+        (given_by(TIMER), "ILLEGAL_COMMAND"),
         (given_by(SEAT), "BAD_SIGNATURE"),
         (given_by(TABLE, decision=4), "RULES_DIVERGENCE"),
         (given_by(TABLE, seat=1), "RULES_DIVERGENCE"),
