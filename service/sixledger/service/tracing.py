@@ -16,7 +16,7 @@ from sixledger.service.errors import translate
 
 try:
     from opentelemetry import trace
-    from opentelemetry.propagators.textmap import CarrierT, Getter
+    from opentelemetry.propagators.textmap import Getter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -87,14 +87,14 @@ class Tracing:
 class _Metadata(Getter[Any]):
     """Reads the metadata of a grpc call."""
 
-    def get(self, carrier: CarrierT, key: str) -> list[str] | None:
+    def get(self, carrier: Any, key: str) -> list[str] | None:
         """The values of a key."""
-        values = [value for name, value in carrier if name == key and isinstance(value, str)]  # type: ignore[attr-defined]
+        values = [value for name, value in carrier if name == key and isinstance(value, str)]
         return values or None
 
-    def keys(self, carrier: CarrierT) -> list[str]:
+    def keys(self, carrier: Any) -> list[str]:
         """All keys."""
-        return [name for name, _ in carrier]  # type: ignore[attr-defined]
+        return [name for name, _ in carrier]
 
 
 _METADATA = _Metadata()
