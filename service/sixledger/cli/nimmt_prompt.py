@@ -33,9 +33,11 @@ class NimmtPrompt:
         case = _case(view)
         commands = {spell(each): concrete(each) for each in view.legal}
         numbers = re.split(r"[ ,]+", text.strip())
-        if case in ("select_pair", "keep_cards") and all(each.isdecimal() for each in numbers):
-            numbers.sort(key=int)  # only a choice of an order has one
-        asked = " ".join(str(int(each)) if each.isascii() and each.isdecimal() else each for each in numbers)
+        if all(each.isascii() and each.isdecimal() and len(each) < 6 for each in numbers):
+            numbers = [str(int(each)) for each in numbers]
+            if case in ("select_pair", "keep_cards"):
+                numbers.sort(key=int)  # only a choice of an order has one
+        asked = " ".join(numbers)
         if asked in commands:
             return commands[asked]
         raise ValueError(_wrong(view, case, text, list(commands)))

@@ -48,7 +48,7 @@ def complete(seats: int, options: Any) -> Setup:
 
 def variant_of(options: pb.Options) -> Variant:
     """The variant of complete options."""
-    return VARIANTS[options.variant]
+    return VARIANTS[options.variant or pb.VARIANT_BASE]
 
 
 def _variant(options: pb.Options) -> Variant:
