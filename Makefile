@@ -60,7 +60,7 @@ lint-layers: $(VENV)/.installed-lint
 	$(BIN)/lint-imports
 
 lint-schema: $(VENV)/.installed-lint $(VENV)/.installed-proto
-	cd protos && $(abspath $(BIN))/buf lint
+	cd protos && $(abspath $(BIN))/buf lint && $(abspath $(BIN))/buf breaking --against released.binpb
 	$(PY) protos/generate.py --check
 
 format: $(VENV)/.installed-lint ## Format the code and sort its imports

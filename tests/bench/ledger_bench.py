@@ -14,7 +14,7 @@ from bench.measure import Comparison, Figure, Report, Spread, all_of, by_turns
 from sixledger.engine.game import run as run_events
 from sixledger.ledger import verify
 from sixledger.ledger.file import dump
-from sixledger.ledger.match import begin
+from sixledger.ledger.folding import begin
 from sixledger.ledger.records import read
 from sixledger.v1 import engine_service_pb2, record_pb2, replay_service_pb2
 from support import ledgers
@@ -26,15 +26,18 @@ _VALID = replay_service_pb2.VERDICT_VALID
 class Played:
     """A whole match: its records, its file, and its commands in order."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, *, signed: bool = False) -> None:
+        signing = frozenset(range(SEATS)) if signed else frozenset[int]()
         self.table = ledgers.Table(
-            seats=SEATS, options=ledgers.rounds(4), immediate=True, name=f"bench {number}"
+            SEATS, ledgers.rounds(4), ledgers.SERVER_ONLY, signing=signing, immediate=not signed, name=f"bench {number}"
         ).play()
         table = self.table
         head = ledgers.SIGNER.sign(table.match.match_id, len(table.records), table.match.hash, table.match.time_us)
         self.heads = [head]
         self.file = dump(table.records, self.heads, ledgers.KEYS)
         self.opened = table.matches[0]
+        if signed:
+            return  # only verified
         self.commands: list[tuple[int, Any]] = []
         self.actions: list[engine_service_pb2.Action] = []
         for record in table.records[1:]:
@@ -98,11 +101,15 @@ def run(matches: int = 8, rounds: int = 7) -> Report:
     """Measure with so many matches in so many rounds."""
     played = [Played(number) for number in range(matches)]
     records = sum(len(each.table.records) for each in played)
+    signed = [Played(number, signed=True) for number in range(max(matches // 4, 1))]
+    signed_records = sum(len(each.table.records) for each in signed)
     works = (Played.engine, Played.make, Played.fold, Played.verify_records, Played.verify_file, Played.read_lines)
-    timed = by_turns(rounds, *(all_of(work, played) for work in works))
+    timed = by_turns(rounds, *(all_of(work, played) for work in works), all_of(Played.verify_records, signed))
     engine, make, fold, verified, file, lines = (
         [spent[at] / records * 1e6 for spent in timed] for at in range(len(works))
     )
+
+    with_signatures = [spent[-1] / signed_records * 1e6 for spent in timed]
 
     def beside(name: str, values: list[float], baseline: str, base: list[float], reach: float | None) -> Comparison:
         return Comparison.of(name, baseline, "µs", list(zip(values, base, strict=True)), reach=reach)
@@ -113,6 +120,7 @@ def run(matches: int = 8, rounds: int = 7) -> Report:
     return Report(
         [
             beside("full replay verification, a record", verified, step, engine, 4),
+            beside("the same, every act signed", with_signatures, "the same unsigned", verified, None),
             beside("making a record", make, step, engine, None),
             beside("fold without re-running, a record", fold, step, engine, None),
             beside("full verification of a file, a record", file, "json.loads of its lines", lines, None),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sixledger.cli.prompts import ListPrompt, NimmtPrompt
+from sixledger.cli.nimmt_prompt import NimmtPrompt
+from sixledger.cli.prompts import ListPrompt
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 from sixledger.ledger import file
-from sixledger.ledger.match import fold
+from sixledger.ledger.folding import fold
 from support.command_line import CommandLine
 
 #: Types every number again and again: whatever is asked, the right answer comes.

@@ -10,7 +10,7 @@ from sixledger.cli.replay.screens import destination
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.ledger import viewers
-from sixledger.ledger.match import fold
+from sixledger.ledger.folding import fold
 from sixledger.ledger.records import read_body
 from sixledger.v1 import record_pb2
 from support.ledgers import copies

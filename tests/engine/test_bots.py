@@ -7,7 +7,8 @@ from random import Random
 import pytest
 from sixledger.engine.bots import bot, bots_for, random_policy
 from sixledger.engine.nimmt import GAME
-from sixledger.engine.nimmt.bot import cheapest_row, heuristic
+from sixledger.engine.nimmt.bot import heuristic
+from sixledger.engine.nimmt.forecast import cheapest_row
 from sixledger.engine.simulate import simulate, summarise
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 from support.matches import Table

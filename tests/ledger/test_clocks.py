@@ -11,7 +11,8 @@ from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.ledger import clocks, hashing, keys
 from sixledger.ledger.faults import LedgerFault, MalformedAct, Paused, TimerDue, WrongPhase
-from sixledger.ledger.match import Match, begin, fold
+from sixledger.ledger.folding import begin, fold
+from sixledger.ledger.match import Match
 from sixledger.ledger.verify import verify, verify_records
 from sixledger.v1 import engine_service_pb2, record_pb2
 from sixledger.v1.replay_service_pb2 import Verdict, VerifyReport

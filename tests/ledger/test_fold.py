@@ -8,7 +8,8 @@ import pytest
 from sixledger.engine.nimmt import GAME
 from sixledger.ledger import records
 from sixledger.ledger.faults import LedgerFault
-from sixledger.ledger.match import Match, begin, fold
+from sixledger.ledger.folding import begin, fold
+from sixledger.ledger.match import Match
 from sixledger.v1 import record_pb2
 from support.ledgers import COMMIT_REVEAL, SEATS, SERVER_ONLY, Table, copies, rounds
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sixledger.ledger import file, hashing
 from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused, SeatTaken, WrongPhase
-from sixledger.ledger.match import fold
+from sixledger.ledger.folding import fold
 from sixledger.ledger.verify import verify
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 from support.ledgers import COMMIT_REVEAL, KEYS, SERVER_ONLY, SIGNER, Table, find, forge, heads

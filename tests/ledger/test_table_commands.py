@@ -14,7 +14,7 @@ from sixledger.engine.visibility import PUBLIC, classes
 from sixledger.games.piece.v1 import piece_pb2 as pb
 from sixledger.ledger import hashing, records
 from sixledger.ledger.faults import MalformedAct, WrongPhase
-from sixledger.ledger.match import fold
+from sixledger.ledger.folding import fold
 from sixledger.ledger.verify import verify, verify_records
 from sixledger.v1 import record_pb2
 from sixledger.v1.replay_service_pb2 import Verdict, VerifyReport

@@ -10,7 +10,7 @@ from sixledger.engine.nimmt import GAME
 from sixledger.engine.registry import Registry
 from sixledger.ledger import hashing, records
 from sixledger.ledger.faults import LedgerFault, UnusableInput
-from sixledger.ledger.match import fold
+from sixledger.ledger.folding import fold
 from sixledger.ledger.verify import exit_status, verify, verify_records
 from sixledger.v1 import record_pb2
 from sixledger.v1.replay_service_pb2 import Verdict, VerifyReport

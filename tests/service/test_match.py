@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sixledger.ledger.folding import fold
 from sixledger.ledger.heads import SignedHead
-from sixledger.ledger.match import fold
 from sixledger.ledger.verify import verify
 from sixledger.v1 import match_service_pb2 as pb
 from sixledger.v1 import record_pb2, replay_service_pb2

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
+from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import SignedHead
-from sixledger.ledger.match import begin
 from sixledger.ledger.records import add_openings
+from sixledger.service import redaction
 from sixledger.service import watch as watching
 from sixledger.service.errors import ServiceError
 from sixledger.service.host import MatchHost
@@ -215,7 +216,7 @@ async def test_nothing_stays_registered() -> None:
 async def test_an_item_is_made_once_for_all_who_may_see_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thirty spectators and both seats follow a match live: each record is redacted once for each of the three."""
     made: list[tuple[int, int | None]] = []
-    original = watching.item_for
+    original = redaction.item_for
 
     async def counted(
         host: MatchHost, hosted: Hosted, seq: int, record: record_pb2.Record, viewer: int | None, *, with_head: bool

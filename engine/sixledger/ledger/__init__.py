@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from sixledger.ledger.author import Author
     from sixledger.ledger.faults import LedgerFault, Refused, UnusableInput
     from sixledger.ledger.file import LedgerFile, dump, lines, load
+    from sixledger.ledger.folding import fold
     from sixledger.ledger.heads import HeadSigner, SignedHead, VerifierKey
-    from sixledger.ledger.match import Match, fold
+    from sixledger.ledger.match import Match
 
 _HOMES = {
     "Author": "author",
@@ -32,7 +33,7 @@ _HOMES = {
     "UnusableInput": "faults",
     "VerifierKey": "heads",
     "dump": "file",
-    "fold": "match",
+    "fold": "folding",
     "lines": "file",
     "load": "file",
 }

@@ -10,7 +10,8 @@ from sixledger.engine.registry import Registry
 from sixledger.ledger import hashing
 from sixledger.ledger.decide import SERVER_ONLY, decide, open_match, opening
 from sixledger.ledger.faults import MalformedAct
-from sixledger.ledger.match import Match, begin_opened
+from sixledger.ledger.folding import begin_opened
+from sixledger.ledger.match import Match
 from sixledger.ledger.seeds import SeedChain
 from sixledger.v1 import engine_service_pb2, record_pb2
 

@@ -6,20 +6,17 @@ that it is given: the result carries the match as it stands afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any
 
-from google.protobuf.message import Message
-from sixledger.engine import visibility
-from sixledger.engine.chance import Chance, Stream
 from sixledger.engine.errors import IllegalCommand
 from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED, Game
-from sixledger.ledger import clocks, hashing, keys, records
+from sixledger.ledger import clocks, hashing, keys
+from sixledger.ledger.acts import STALE, act_fault
+from sixledger.ledger.draft import Draft, Watched, closing_fault
 from sixledger.ledger.faults import (
     BadSignature,
     ContributionMismatch,
-    LedgerFault,
     MalformedAct,
     Paused,
     SeatTaken,
@@ -28,187 +25,15 @@ from sixledger.ledger.faults import (
     WrongPhase,
 )
 from sixledger.ledger.heads import MAX_TIME_US
-from sixledger.ledger.match import STALE, Match, act_fault, audience
+from sixledger.ledger.match import Match
 from sixledger.ledger.seeds import SeedChain
-from sixledger.v1 import engine_service_pb2, game_pb2, record_pb2
+from sixledger.v1 import engine_service_pb2, record_pb2
 
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
 SEATS = record_pb2.CONTRIBUTION_MODE_SEATS
 SERVER_ONLY = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 TIMER = record_pb2.CAUSE_KIND_TIMER
-
-
-@dataclass(slots=True)
-class Draft:
-    """The next record before it is sealed."""
-
-    cause: record_pb2.Cause
-    time_us: int
-    #: The match as it stands after the record, but for hash and number.
-    after: Match
-    #: Decision and epoch before the record.
-    decision_before: int
-    epoch_before: int
-    command_bytes: bytes = field(default=b"", repr=False)
-    command: Any = field(default=None, repr=False)
-    signature: bytes = b""
-    lifecycle: list[record_pb2.Lifecycle] = field(default_factory=list)
-    #: Concrete events, each with the epoch in which it was yielded.
-    events: list[tuple[Any, int]] = field(default_factory=list, repr=False)
-    reveals: list[record_pb2.Reveal] = field(default_factory=list)
-    #: Indices of the events that needed a draw.
-    drawn: set[int] = field(default_factory=set)
-
-    def body(self) -> tuple[record_pb2.Body, list[records.Secret]]:
-        """The public body and the secrets to be sealed, in their order."""
-        match, schema = self.after, self.after.game.schema
-        body = record_pb2.Body(
-            format=records.FORMAT, match_id=match.match_id, seq=match.seq + 1, time_us=self.time_us, cause=self.cause
-        )
-        if self.lifecycle:
-            body.lifecycle.extend(self.lifecycle)
-        if self.reveals:
-            body.reveals.extend(self.reveals)
-        secrets = []
-        if self.command is not None and (secret := _classes(self.command).secret):
-            public = game_pb2.Command()
-            schema.commands.pack_without(public, self.command, secret)
-            body.command = public.SerializeToString(deterministic=True)
-            sealed = record_pb2.SealedCommand(command=self.command_bytes, signature=self.signature)
-            value = sealed.SerializeToString(deterministic=True)
-            secrets.append(records.Secret(1 << self.cause.seat, self.epoch_before, value))
-        else:
-            body.command = self.command_bytes
-            body.cause.signature = self.signature
-        add, events = body.events.add, schema.events
-        for event, epoch in self.events:
-            classes = _classes(event)
-            if classes.secret:
-                events.pack_without(add(), event, classes.secret)
-                envelope = game_pb2.Event()
-                events.pack_without(envelope, event, classes.public)
-                value = envelope.SerializeToString(deterministic=True)
-                secrets.append(records.Secret(audience(event), epoch, value))
-            else:
-                events.pack_into(add(), event)
-        return body, secrets
-
-    def seal(self, salt_key: bytes) -> record_pb2.Record:
-        """The record; `after` then stands after it. To be called once."""
-        body, secrets = self.body()
-        record = records.seal(body, secrets, self.after.hash, salt_key)
-        self.settle(record.hash)
-        return record
-
-    def settle(self, record_hash: bytes) -> None:
-        """Let `after` stand after the record with this hash."""
-        actor = self.cause.seat if self.command is not None else None
-        self.after.finish_record(record_hash, self.time_us, self.decision_before, actor)
-
-    # -- building up -----------------------------------------------------------------------------
-
-    def step(self, **kinds: Message) -> None:
-        """Add one step of the match's life, named by its case, and apply it."""
-        lifecycle = record_pb2.Lifecycle(**kinds)  # type: ignore[arg-type]  # the case names are the keywords
-        self.lifecycle.append(lifecycle)
-        self.after.take_step(lifecycle)
-
-    def take(self, events: Iterable[Message], chance: _Watched | None = None) -> None:
-        """Take the events of a generator, applying each before asking for the next."""
-        game, state = self.after.game, self.after.state
-        for event in events:
-            if chance is not None and chance.drew:
-                self.drawn.add(len(self.events))
-                chance.drew = False
-            self.events.append((event, game.epoch(state)))
-            game.evolve(state, event)
-
-    def start(self, seeds: SeedChain) -> None:
-        """Fix the entropy and begin the game."""
-        match = self.after
-        self.step(sealed=record_pb2.EntropySealed(entropy=match.expected_entropy()))
-        chance = _Watched(seeds.chance(match.entropy))
-        self.take(match.game.start(match.state, match.setup, chance), chance)
-
-    def close_if_complete(self, seeds: SeedChain) -> None:
-        """Close the seats when the table is complete, as record 0 says what that is."""
-        if closing_fault(self.after, by_itself=True) is None:
-            self.close(seeds)
-
-    def close(self, seeds: SeedChain) -> None:
-        """Close the seats with those that are taken; start if nobody is to contribute."""
-        closed = record_pb2.SeatsClosed()
-        for seat in self.after.seats:
-            if seat.joined:
-                added = closed.seats.add(public_key=seat.public_key, contributes=seat.contributes)
-                if seat.hosted:
-                    added.hosted = True
-        self.step(closed=closed)
-        self.start_if_contributed(seeds)
-
-    def start_if_contributed(self, seeds: SeedChain) -> None:
-        """Start the game when no contribution is missing any more."""
-        if all(seat.contribution or not seat.contributes for seat in self.after.seats):
-            self.start(seeds)
-
-    def reveal_ended_epochs(self, seeds: SeedChain) -> None:
-        """Reveal the epoch that ended with this record, or the open one if the match is over."""
-        match = self.after
-        if match.state is None:
-            return
-        ended = match.over or match.game.outcome(match.state) is not None
-        last = match.epoch if ended else match.epoch - 1
-        if last > match.revealed:
-            self.reveals = [
-                record_pb2.Reveal(epoch=epoch, chain=seeds.element(epoch))
-                for epoch in range(match.revealed + 1, last + 1)
-            ]
-            match.seeds = match.seeds.copy()
-            match.seeds.reveal(last, seeds.element(last))
-
-
-def closing_fault(match: Match, *, by_itself: bool) -> str | None:
-    """Why the seats of an open match cannot be closed with those that are taken; None if they can.
-
-    `by_itself`: without a word of the owner, who may begin with fewer seats.
-    """
-    taken = [number for number, seat in enumerate(match.seats) if seat.joined]
-    least = match.opened.ready_seats or len(match.seats)
-    if by_itself and len(taken) < least:
-        return f"{len(taken)} of {least} seats are taken"
-    if not taken:
-        return "no seat is taken"
-    if taken[-1] >= len(taken):
-        free = next(number for number, seat in enumerate(match.seats) if not seat.joined)
-        return f"seat {free} is free before a taken one: seats keep their numbers, and are played from 0 on"
-    unready = [n for n in taken if not (match.seats[n].ready or match.seats[n].hosted)]
-    if unready and match.opened.HasField("ready_seats"):
-        return f"not ready: {', '.join(map(str, unready))}"
-    try:
-        match.setup_for(len(taken))
-    except LedgerFault as fault:
-        return fault.message
-    return None
-
-
-def _classes(message: Message) -> visibility.Classes:
-    kind: Any = type(message)
-    return visibility.classes(kind)
-
-
-class _Watched(Chance):
-    """Chance that remembers whether anything was drawn."""
-
-    __slots__ = ("_chance", "drew")
-
-    def __init__(self, chance: Chance) -> None:
-        self._chance = chance
-        self.drew = False
-
-    def stream(self, epoch: int, label: str) -> Stream:
-        self.drew = True
-        return self._chance.stream(epoch, label)
 
 
 def opening(
@@ -498,7 +323,7 @@ def _play(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: 
     if match.paused:
         raise Paused("the match is paused")
     draft.command, draft.command_bytes = command, action.command
-    chance = _Watched(seeds.chance(match.entropy))
+    chance = Watched(seeds.chance(match.entropy))
     draft.take(game.play(draft.after.state, given.seat if of_seat else None, command, chance), chance)
 
 
@@ -561,7 +386,7 @@ def _play_first_legal(draft: Draft, match: Match, seat: int, seeds: SeedChain) -
     draft.cause.decision = draft.decision_before
     draft.command = command
     draft.command_bytes = game.schema.commands.pack(command).SerializeToString(deterministic=True)
-    chance = _Watched(seeds.chance(match.entropy))
+    chance = Watched(seeds.chance(match.entropy))
     draft.take(game.play(draft.after.state, seat, command, chance), chance)
 
 

@@ -13,10 +13,9 @@ from typing import Any
 from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError
 from sixledger.engine.game import Decision, Game, Setup
-from sixledger.engine.registry import Registry, installed
-from sixledger.engine.schema import Malformed
 from sixledger.ledger import clocks as clocks_
-from sixledger.ledger import hashing, keys
+from sixledger.ledger import hashing
+from sixledger.ledger.acts import check_cause, signature_fault
 from sixledger.ledger.clocks import Clocks
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.records import Facts, Parts, check_shape, read, read_body
@@ -29,8 +28,6 @@ RULES_DIVERGENCE = replay_service_pb2.VERDICT_RULES_DIVERGENCE
 
 
 _NO_DECISION = Decision(0, ())
-#: What is wrong with an act that is properly signed, but by someone who had not seen enough.
-STALE = "the signer observed another record than it may"
 
 
 @dataclass(slots=True)
@@ -441,166 +438,3 @@ def check_timer(timer: engine_service_pb2.Timer | None, body: record_pb2.Body) -
 def _expect(condition: bool, message: str) -> None:
     if not condition:
         raise tampered("rules", f"a step of the match's life that cannot follow here: {message}")
-
-
-#: How the seats may be closed after a step in the same record.
-_CLOSING: tuple[list[str], ...] = ([], ["closed"], ["closed", "sealed"])
-#: Steps that a seat causes, and what may follow each of them in the same record.
-_FOLLOWING: dict[str, tuple[list[str], ...]] = {
-    "joined": _CLOSING,
-    "left": _CLOSING,
-    "ready": _CLOSING,
-    "committed": ([],),
-    "contributed": ([], ["sealed"]),
-    "resigned": ([],),
-}
-
-
-#: Steps that the owner of the table causes alone.
-_OF_OWNER = frozenset({"aborted", "paused", "resumed"})
-
-
-def check_cause(facts: Facts, game: Game[Any]) -> None:
-    """A record is caused by whoever can have done what it says. Raises LedgerFault.
-
-    The signature is that of the seat which the cause names; this makes sure that it is the right seat.
-    """
-    body, cause = facts.body, facts.body.cause
-    first, *rest = [step.WhichOneof("step") or "" for step in body.lifecycle] or [""]
-    if cause.kind == record_pb2.CAUSE_KIND_TIMER:
-        # What exactly the timer may do follows from the match: see `Match.check_time`.
-        unsigned = not (cause.observed_head or cause.key_id or cause.signature)
-        fits = unsigned and (bool(body.command) != bool(first)) and not rest
-    elif cause.HasField("timer") or cause.HasField("armed_seq"):
-        fits = False
-    elif body.command:
-        of_table = cause.kind == record_pb2.CAUSE_KIND_TABLE and type(facts.command) in game.table_commands
-        fits = (cause.kind == record_pb2.CAUSE_KIND_SEAT or of_table) and not first
-    elif first in _FOLLOWING:
-        seat = getattr(body.lifecycle[0], first).seat
-        fits = cause.kind == record_pb2.CAUSE_KIND_SEAT and cause.seat == seat and rest in _FOLLOWING[first]
-    elif first == "opened":
-        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and body.seq == 0 and rest in ([], ["closed", "sealed"])
-    elif first == "closed":
-        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and rest in ([], ["sealed"])
-    else:
-        fits = cause.kind == record_pb2.CAUSE_KIND_TABLE and first in _OF_OWNER and not rest
-        if first == "aborted":
-            fits = fits and body.lifecycle[0].aborted == record_pb2.Aborted()
-    if not fits:
-        message = "the named cause cannot have done what the record says"
-        raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", message)
-
-
-_STEP_KINDS = {
-    "joined": keys.ActKind.JOIN,
-    "committed": keys.ActKind.COMMITMENT,
-    "contributed": keys.ActKind.CONTRIBUTION,
-    "left": keys.ActKind.LEAVE,
-    "resigned": keys.ActKind.RESIGN,
-    "ready": keys.ActKind.READY,
-}
-
-
-def signed_act(match: Match, facts: Facts) -> tuple[keys.ActKind, bytes, bytes]:
-    """What the seat of a record signed: kind, payload, and the key it should have signed with."""
-    body = facts.body
-    if facts.command_bytes is not None:
-        return keys.ActKind.COMMAND, facts.command_bytes, match.seats[body.cause.seat].public_key
-    step = body.lifecycle[0]
-    name = step.WhichOneof("step") or ""
-    if name not in _STEP_KINDS:
-        raise tampered("rules", "a seat cannot cause this record")
-    payload = {
-        "joined": step.joined.public_key,
-        "committed": step.committed.commitment,
-        "contributed": step.contributed.contribution,
-    }.get(name, b"")
-    key = step.joined.public_key if name == "joined" else match.seats[body.cause.seat].public_key
-    return _STEP_KINDS[name], payload, key
-
-
-def signature_fault(match: Match, facts: Facts) -> str:
-    """What is wrong with the signature of a seat's record, in words; empty if nothing is."""
-    body, cause = facts.body, facts.body.cause
-    if cause.seat >= len(match.seats) or (facts.command_bytes is None and not body.lifecycle):
-        return "the record names no act of a seat"
-    kind, payload, key = signed_act(match, facts)
-    return act_fault(match, cause, kind, payload, key, facts.signature)
-
-
-def act_fault(
-    match: Match, cause: record_pb2.Cause, kind: keys.ActKind, payload: bytes, key: bytes, signature: bytes
-) -> str:
-    """What is wrong with the signature of an act that is to be the next record; empty if nothing is."""
-    if not key:
-        return "" if not (signature or cause.observed_head or cause.key_id) else "the seat has no key, but signs"
-    if not signature:
-        return "the seat signs its acts, and this one is not signed"
-    if cause.key_id != keys.key_id(key):
-        return "the act names another key than the seat's"
-    if kind is keys.ActKind.JOIN:
-        seen = cause.observed_head == match.first_hash
-    else:
-        observed = cause.observed_head
-        seen = observed in match.recent or (kind is not keys.ActKind.COMMAND and observed == match.first_hash)
-    message = keys.act_message(
-        match.match_id, cause.seat, kind, cause.decision, cause.observed_head, cause.request_id, payload
-    )
-    if not keys.verify(key, signature, message):
-        return "the signature does not fit the act and the seat's key"
-    return "" if seen else STALE
-
-
-def begin(record: record_pb2.Record, registry: Registry | None = None) -> Match:
-    """The match that record 0 opens, before that record is applied. Raises LedgerFault."""
-    body = read_body(record)
-    steps = [step for step in body.lifecycle if step.WhichOneof("step") == "opened"]
-    if len(steps) != 1 or body.lifecycle[0] != steps[0]:
-        raise tampered("parse", "record 0 does not open a match")
-    return begin_opened(body.match_id, steps[0].opened, registry)
-
-
-def begin_opened(match_id: bytes, opened: record_pb2.MatchOpened, registry: Registry | None = None) -> Match:
-    """The match with this opening, before its first record. Raises LedgerFault."""
-    unknown = replay_service_pb2.VERDICT_UNKNOWN_RULESET
-    rules = opened.ruleset
-    try:
-        game = (registry or installed()).get(rules.id, rules.version)
-    except EngineError as error:
-        raise LedgerFault(unknown, "rules", str(error)) from error
-    if rules.digest != game.digest:
-        raise LedgerFault(unknown, "rules", f"{rules.id}@{rules.version} has another digest in this build")
-    try:
-        setup = game.complete(opened.seats, game.schema.options.unpack(opened.options))
-    except (EngineError, Malformed) as error:
-        raise tampered("rules", f"the options of record 0 are not allowed: {error}") from error
-    if game.schema.options.pack(setup.options) != opened.options or opened.epochs != game.epochs(setup):
-        raise tampered("rules", "record 0 does not state the complete options and their epochs")
-    if len(opened.commitment) != 32:
-        raise tampered("seeds", "the commitment is not 32 bytes")
-    if opened.mode not in record_pb2.ContributionMode.values() or not opened.mode:
-        raise tampered("rules", "record 0 names no mode of contributing")
-    if opened.HasField("ready_seats") and not 1 <= opened.ready_seats <= opened.seats:
-        raise tampered("rules", "record 0 asks for readiness from a number of seats that the match does not have")
-    clock = opened.clock if opened.HasField("clock") else None
-    policy = opened.timeout_policy
-    fault = clocks_.clock_fault(opened.clock, policy)
-    stated = clocks_.settled(clock, policy) == (clock, policy) and opened.HasField("timeout_policy") == bool(policy)
-    if fault or not stated:
-        why = " ".join(fault) if fault else "they are not stated in full"
-        raise tampered("clocks", f"the time limits of record 0 are not allowed: {why}")
-    seats = [Seat() for _ in range(opened.seats)]
-    match = Match(match_id, game, setup, opened, seats, SeedChain(match_id, opened.commitment))
-    match.clocks = Clocks() if clock is not None else None
-    return match
-
-
-def fold(records: list[record_pb2.Record], registry: Registry | None = None) -> Match:
-    """The match after `records` (from 0 on), which the caller trusts or will verify. Raises LedgerFault."""
-    if not records:
-        raise tampered("parse", "the ledger has no records")
-    match = begin(records[0], registry)
-    for record in records:
-        match.apply(record, check_signatures=False)
-    return match

@@ -15,7 +15,8 @@ from sixledger.engine.registry import Registry, installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger.author import Author
 from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused
-from sixledger.ledger.match import Match, begin
+from sixledger.ledger.folding import begin
+from sixledger.ledger.match import Match
 from sixledger.service.checkpoint import from_checkpoint, to_checkpoint
 from sixledger.service.engine_session import EngineSession
 from sixledger.service.errors import ServiceError, illegal, malformed, translate

@@ -13,8 +13,9 @@ from google.protobuf.message import DecodeError
 from sixledger.engine.registry import Registry
 from sixledger.ledger.author import Author
 from sixledger.ledger.faults import LedgerFault
+from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import HeadSigner
-from sixledger.ledger.match import Match, begin
+from sixledger.ledger.match import Match
 from sixledger.service.errors import ServiceError, ledger_broken, no_spectators
 from sixledger.service.store import MatchRow
 from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2

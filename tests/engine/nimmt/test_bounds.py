@@ -115,8 +115,8 @@ def test_every_variant_stays_within_the_bounds_for_every_number_of_seats(name: s
         check(table.position)
         events = [event for record in table.records for _, event in record.events]
         rounds = sum(isinstance(event, pb.RoundScored) for event in events)
-        assert largest <= LARGEST.get(name, lambda n: 10)(seats)
-        assert len(table.records) - 1 <= rounds * COMMANDS.get(name, lambda n: 10 * n + 10)(seats)
+        assert largest <= (LARGEST[name](seats) if name in LARGEST else 10)
+        assert len(table.records) - 1 <= rounds * (COMMANDS[name](seats) if name in COMMANDS else 10 * seats + 10)
         if name in ("tournament", "hand"):
             assert rounds == (seats if name == "tournament" else 1)
         elif name == "nifty":

@@ -26,8 +26,9 @@ def first(name: str, wanted: Callable[[pb.Position], bool], seats: int = 3) -> p
     for seed in range(200):
         table = Table(GAME, setup, seed)
         for _ in table.play_on(Random(seed)):
-            if wanted(table.position):
-                return table.position
+            position: pb.Position = table.position
+            if wanted(position):
+                return position
     raise AssertionError("no match has such a position")
 
 

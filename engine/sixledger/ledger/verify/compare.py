@@ -7,7 +7,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 from sixledger.engine import visibility
-from sixledger.ledger.decide import Draft
+from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import LedgerFault, Verdict
 from sixledger.ledger.match import SEED_MISMATCH
 from sixledger.ledger.readable import b64, dumps, render

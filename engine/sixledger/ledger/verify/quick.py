@@ -15,8 +15,9 @@ from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.schema import Malformed, Schema, parse_strict
+from sixledger.ledger.acts import act_fault
 from sixledger.ledger.keys import ActKind
-from sixledger.ledger.match import Match, act_fault, audience
+from sixledger.ledger.match import Match, audience
 from sixledger.ledger.records import Parts
 from sixledger.ledger.seeds import SeedChain
 from sixledger.v1 import game_pb2, record_pb2

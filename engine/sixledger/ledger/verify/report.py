@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sixledger.ledger import match as match_
 from sixledger.ledger.faults import LedgerFault, Verdict
+from sixledger.ledger.folding import fold
 from sixledger.ledger.match import Match
 from sixledger.ledger.readable import dumps, render
 from sixledger.ledger.verify.rerun import CONFUSED, Rerun
@@ -114,7 +114,7 @@ def _position_before(subject: Subject, seq: int) -> str:
     if seq == 0:
         return ""
     try:
-        match = match_.fold(list(subject.records[:seq]), subject.registry)
+        match = fold(list(subject.records[:seq]), subject.registry)
         if match.state is None or match.epoch > subject.revealed:
             return ""
         return dumps(render(match.game.position(match.state)))

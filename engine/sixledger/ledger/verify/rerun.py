@@ -9,9 +9,11 @@ from google.protobuf.message import DecodeError
 from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
 from sixledger.ledger import records as records_
-from sixledger.ledger.decide import Draft, carry_out, carry_out_opening, prepare, prepare_opening
+from sixledger.ledger.decide import carry_out, carry_out_opening, prepare, prepare_opening
+from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
-from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, begin, check_timer, fold, late
+from sixledger.ledger.folding import begin, fold
+from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, check_timer, late
 from sixledger.ledger.records import Facts, Secret
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.verify import compare

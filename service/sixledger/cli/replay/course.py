@@ -20,7 +20,8 @@ from sixledger.engine.game import Game
 from sixledger.engine.registry import Registry
 from sixledger.ledger import records as records_
 from sixledger.ledger.faults import LedgerFault, tampered
-from sixledger.ledger.match import Match, begin
+from sixledger.ledger.folding import begin
+from sixledger.ledger.match import Match
 from sixledger.ledger.records import Facts
 from sixledger.ledger.verify.rerun import CONFUSED
 from sixledger.v1 import record_pb2

@@ -21,10 +21,12 @@ from sixledger.client.errors import BadHead, BadOpening, ClientError, ForgedAct,
 from sixledger.engine.game import Outcome
 from sixledger.engine.registry import Registry
 from sixledger.ledger import keys, records
+from sixledger.ledger.acts import act_fault
 from sixledger.ledger.clocks import reading
 from sixledger.ledger.faults import LedgerFault
+from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import VerifierKey
-from sixledger.ledger.match import Match, act_fault, begin
+from sixledger.ledger.match import Match
 from sixledger.ledger.records import Facts
 from sixledger.v1 import match_service_pb2, record_pb2
 
