@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -391,6 +392,8 @@ def test_exports_verify_here_and_there(client: Client, tmp_path: Path) -> None:
         assert report.verdict == VALID, report.summary
         assert report.signer_authenticated
     served = client.matches.export(players[0].match_id, tmp_path / "served.ledger.jsonl")
+    packed = client.matches.export(players[0].match_id, tmp_path / "served.ledger.jsonl.gz")
+    assert gzip.decompress(packed.read_bytes()) == served.read_bytes()
     assert verify(served).verdict == VALID
     assert client.replay.verify(tmp_path / "own.ledger.jsonl").verdict == VALID
     damaged = tmp_path / "damaged.ledger.jsonl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Annotated
 
@@ -49,8 +48,6 @@ def export(
         if not path.parent.is_dir():
             raise unusable(f"there is no folder {path.parent}")
         client.matches.export(match_id, path, seat.token if seat is not None else "")
-        if path.suffix == ".gz":
-            path.write_bytes(gzip.compress(path.read_bytes(), mtime=0))
         report = verify(path, trusted=[client.catalog.origin()])
     out().print(Text.assemble("Saved: ", headline(report, str(path))), soft_wrap=True)
     return OK if exit_status(report, partial=True) == 0 else INVALID

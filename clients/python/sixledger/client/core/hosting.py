@@ -402,7 +402,7 @@ class Hosting:
         return self._session.call(MATCHES, "ListRecords", request)
 
     def export(self, match_id: bytes, path: str | Path, token: str) -> Flow[Path]:
-        """The service's own ledger file; begun anew if the stream breaks."""
+        """The service's own ledger file, gzipped if `path` ends with `.gz`; begun anew if the stream breaks."""
         request = match_service_pb2.ExportLedgerRequest(match_id=match_id, token=token)
         backoff = Backoff(self._session.settings)
         while True:
@@ -414,7 +414,7 @@ class Hosting:
             except (ServiceError, TransportError) as error:
                 pause = backoff.after(error)
             else:
-                return ledgers.replace(Path(path), b"".join(pieces))
+                return ledgers.save(Path(path), b"".join(pieces))
             yield pause
 
 

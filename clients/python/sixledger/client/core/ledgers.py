@@ -26,15 +26,14 @@ def dump(tracker: Tracker) -> bytes:
 
 
 def write(tracker: Tracker, path: Path) -> Path:
-    """Write the ledger file, whole or not at all; gzipped if `path` ends with `.gz`."""
-    data = dump(tracker)
+    """Write the ledger file; see `save`."""
+    return save(path, dump(tracker))
+
+
+def save(path: Path, data: bytes) -> Path:
+    """Put a ledger file at `path`, whole or not at all; gzipped if `path` ends with `.gz`."""
     if path.suffix == ".gz":
         data = gzip.compress(data, mtime=0)
-    return replace(path, data)
-
-
-def replace(path: Path, data: bytes) -> Path:
-    """Put `data` at `path`, whole or not at all."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     temporary = Path(name)
     try:

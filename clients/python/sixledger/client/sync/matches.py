@@ -193,6 +193,7 @@ class Matches:
     def export(self, match_id: bytes, path: str | Path, token: str = "") -> Path:
         """Write the ledger file that the service makes for the seat of `token`, unchecked, to `path`.
 
-        Whole or not at all. Verify it: `sixledger verify`, or `client.replay.verify`.
+        Whole or not at all, gzipped if `path` ends with `.gz`. To verify it: `sixledger verify`, or
+        `client.replay.verify`.
         """
         return self._driver.run(self._hosting.export(match_id, path, token))
