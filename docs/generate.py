@@ -17,6 +17,7 @@ from dataclasses import MISSING, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
@@ -254,7 +255,9 @@ def command_line() -> Iterator[tuple[str, str]]:
     """Every command with its options, from the commands themselves."""
     from sixledger.cli.main import COMMANDS, app
 
-    text = app.generate_docs().replace("# sixledger\n", f"# Command line\n{_NOTE}\n", 1)
+    with mock.patch.object(sys, "argv", ["sixledger"]):  # else usage lines tell how this program was started
+        generated = app.generate_docs()
+    text = generated.replace("# sixledger\n", f"# Command line\n{_NOTE}\n", 1)
     for name, _, _, examples in COMMANDS:
         if examples:
             shown = "".join(f"$ sixledger {example}\n" for example in examples)
