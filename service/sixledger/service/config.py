@@ -12,13 +12,11 @@ PREFIX = "SIXLEDGER_"
 _REMOTE_LIMIT = 100
 
 
-def _check_address(name: str, address: str) -> None:
+def _check_port(name: str, address: str) -> None:
     """Raise ValueError for a port that does not exist: gRPC would take another one without a word."""
-    if not address or address.startswith("unix:"):
-        return
     port = address.rpartition(":")[2]
-    if not (port.isascii() and port.isdecimal() and int(port[:6]) < 65536):
-        raise ValueError(f"{name} must be HOST:PORT with a port of 0 to 65535, or unix:PATH")
+    if not address.startswith("unix:") and port.isascii() and port.isdecimal() and int(port[:6]) > 65535:
+        raise ValueError(f"{name} has a port above 65535")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ class Settings:
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("tls_certificate and tls_key belong together: give both or none")
         for name in ("listen", "admin_listen"):
-            _check_address(name, getattr(self, name))
+            _check_port(name, getattr(self, name))
         whole = ("token_lifetime_s", "cached_matches", "max_request_bytes", "max_ledger_bytes", "max_streams")
         for name in (*whole, "play_orders", "play_followed", "max_watchers", "max_verifications"):
             if not 1 <= getattr(self, name) < 2**31:
