@@ -271,7 +271,7 @@ def test_entropy_sealed_before_the_contributions_is_refused() -> None:
     given = [None, b"\x03" * 32]
     entropy = hashing.entropy(MATCH_ID, table.match.seeds.commitment, given)
     body.lifecycle.add().sealed.entropy = entropy
-    record = records.seal(body, [], table.match.hash, b"k" * 32)
+    record = records.seal(body.match_id, body.seq, body.SerializeToString(), [], table.match.hash, b"k" * 32)
     with pytest.raises(errors.ContributionIgnored, match="without the own contribution"):
         tracker.receive(record)
 

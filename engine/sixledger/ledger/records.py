@@ -29,19 +29,23 @@ class Secret:
     value: bytes = field(repr=False)
 
 
-def seal(body: record_pb2.Body, secrets: list[Secret], previous: bytes, salt_key: bytes) -> record_pb2.Record:
-    """The record of `body`, chained to `previous`, with every secret sealed and opened.
+def seal(
+    match: bytes, seq: int, body: bytes, secrets: list[Secret], previous: bytes, salt_key: bytes
+) -> record_pb2.Record:
+    """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened.
 
     `salt_key` is that of the match (`hashing.salt_key`).
     """
-    match, seq = body.match_id, body.seq
-    record = record_pb2.Record(body=body.SerializeToString(deterministic=True))
+    record = record_pb2.Record(body=body)
+    seals: list[tuple[int, int, bytes]] = []
     for index, secret in enumerate(secrets):
-        salt = hashing.salt(salt_key, previous, seq, index, secret.value)
-        commitment = hashing.commitment(match, seq, index, salt, secret.value)
+        value = secret.value
+        salt = hashing.salt(salt_key, previous, seq, index, value)
+        commitment = hashing.commitment(match, seq, index, salt, value)
+        seals.append((secret.audience, secret.epoch, commitment))
         record.seals.add(audience=secret.audience, epoch=secret.epoch, commitment=commitment)
-        record.openings.add(seal=index, salt=salt, value=secret.value)
-    record.hash = hashing.record_hash(match, seq, previous, record.body, record.seals)
+        record.openings.add(seal=index, salt=salt, value=value)
+    record.hash = hashing.chain_hash(match, seq, previous, body, seals)
     return record
 
 
@@ -104,6 +108,14 @@ class Parts(NamedTuple):
             [(opening.seal, opening.salt, opening.value) for opening in record.openings],
             record.hash,
         )
+
+
+def has_shape(seals: list[tuple[int, int, bytes]]) -> bool:
+    """True if there are not too many seals and each commitment has its length: the formulas of the chain need it."""
+    for _, _, commitment in seals:
+        if len(commitment) != 32:
+            return False
+    return len(seals) <= MAX_SEALS
 
 
 def check_shape(parts: Parts, body: record_pb2.Body) -> None:

@@ -14,10 +14,10 @@ from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
 from sixledger.ledger.folding import begin, fold
 from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, check_timer, late
-from sixledger.ledger.records import Facts, Secret
+from sixledger.ledger.records import Facts, Parts, Secret
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.verify import compare
-from sixledger.ledger.verify.quick import Quick, Untidy, quick_for
+from sixledger.ledger.verify.quick import Quick, Untidy
 from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
 from sixledger.v1 import engine_service_pb2, record_pb2
 
@@ -54,24 +54,24 @@ class Rerun:
             match = begin(subject.records[0], subject.registry)
         except LedgerFault as fault:
             raise at(fault, 0) from None
-        return cls(subject, subject.seeds, match, _quick=quick_for(match.game.schema))
+        return cls(subject, subject.seeds, match, _quick=Quick(match.game.schema))
 
     def run(self) -> None:
         """Decide every record again. Raises LedgerFault."""
-        for seq, (record, body) in enumerate(zip(self.subject.records, self.subject.bodies, strict=True)):
+        subject, requests = self.subject, self._requests
+        for seq, (record, body, parts) in enumerate(zip(subject.records, subject.bodies, subject.parts, strict=True)):
+            cause = body.cause
+            request = (cause.kind, cause.seat, cause.request_id)
             try:
-                self._step(record, body)
+                if request in requests:
+                    raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
+                requests.add(request)
+                if not self._replay_quickly(seq, record, body, cause, parts):
+                    self._step(record, body)
             except LedgerFault as fault:
                 raise at(fault, seq) from None
 
     def _step(self, record: record_pb2.Record, body: record_pb2.Body) -> None:
-        cause = body.cause
-        request = (cause.kind, cause.seat, cause.request_id)
-        if request in self._requests:
-            raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
-        self._requests.add(request)
-        if self._replay_quickly(record, body):
-            return
         if body.command and (not self.complete or _command_is_sealed(record)):
             self._fold(record, None)
             return
@@ -83,17 +83,19 @@ class Rerun:
         draft.settle(record.hash)
         self.match = draft.after
 
-    def _replay_quickly(self, record: record_pb2.Record, body: record_pb2.Body) -> bool:
+    def _replay_quickly(
+        self, seq: int, record: record_pb2.Record, body: record_pb2.Body, cause: record_pb2.Cause, parts: Parts
+    ) -> bool:
         """True if the record is an ordinary command and exactly right; the match then stands after it."""
         match = self.match
         if self._quick is None or not self.complete or self.folded or not 0 < match.epoch <= self.seeds.known:
             return False
         try:
-            return self._quick.replay(match, body, record.body, self.subject.parts[body.seq], self.seeds)
+            return self._quick.replay(match, body, cause, record.body, parts, self.seeds)
         except (Untidy, *CONFUSED):
             # Whoever writes one such record can write many: from here on only the thorough way, which needs no repair.
             self._quick = None
-            self.match = fold(list(self.subject.records[: body.seq]), self.subject.registry)
+            self.match = fold(list(self.subject.records[:seq]), self.subject.registry)
             return False
 
     # -- deciding again --------------------------------------------------------------------------
@@ -143,7 +145,7 @@ class Rerun:
     def _compare(self, record: record_pb2.Record, body: record_pb2.Body, draft: Draft) -> None:
         """Compare the record with the draft: bytes first, and by field if they differ."""
         expected, secrets = draft.body()
-        if expected.SerializeToString(deterministic=True) == record.body and _same_secrets(record, secrets):
+        if expected == record.body and _same_secrets(record, secrets):
             return
         facts = records_.read(record, self.match.game.schema)
         compare.compare(facts, record, draft, secrets, self.seeds.known)

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from google.protobuf.message import DecodeError
 from sixledger.engine.registry import Registry
 from sixledger.ledger import hashing, viewers
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.file import LedgerFile
-from sixledger.ledger.heads import SignedHead, VerifierKey
+from sixledger.ledger.heads import MAX_TIME_US, SignedHead, VerifierKey
 from sixledger.ledger.match import SEED_MISMATCH
-from sixledger.ledger.records import BAD_OPENING, Parts, check_shape, read_body
+from sixledger.ledger.records import BAD_OPENING, FORMAT, Parts, check_shape, has_shape, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.v1 import record_pb2, replay_service_pb2
 
@@ -48,6 +49,8 @@ class Subject:
     authenticated: bool = False
     #: Every revealed seed.
     seeds: SeedChain | None = None
+    #: What the records reveal, each with the number of its record; and the highest epoch among it.
+    reveals: list[tuple[int, record_pb2.Reveal]] = field(default_factory=list)
     revealed: int = 0
     unchecked: list[str] = field(default_factory=list)
 
@@ -64,29 +67,56 @@ class Subject:
 
 
 def check_chain(subject: Subject) -> None:
-    """Bodies, numbers, hashes and clocks of all records; fills `bodies`. Raises LedgerFault."""
-    previous, time_us = hashing.ZERO_HASH, 0
+    """Bodies, numbers, hashes and clocks of all records; fills `bodies` and `parts`. Raises LedgerFault."""
+    bodies, all_parts = subject.bodies, subject.parts
+    previous, time_us, match_id = hashing.ZERO_HASH, 0, None
+    parse, parts_of, chain_hash = record_pb2.Body.FromString, Parts.of, hashing.chain_hash
     for seq, record in enumerate(subject.records):
+        data, parts = record.body, parts_of(record)
+        seals, _, hash_ = parts
         try:
-            body = read_body(record, strict=False)  # the rules layer compares its bytes
-            parts = Parts.of(record)
-            check_shape(parts, body)
-            if subject.bodies and body.match_id != subject.match_id:
-                raise tampered("chain", "the record is of another match")
-            if body.seq != seq:
-                raise tampered("chain", f"record {body.seq} stands where record {seq} should")
-            previous = hashing.chain_hash(body.match_id, seq, previous, record.body, parts.seals)
-            if parts.hash != previous:
-                raise tampered("chain", "the hash does not fit the record and the one before")
-            if body.time_us < time_us:
-                raise tampered("clocks", "the record is older than the one before")
-        except LedgerFault as fault:
-            raise at(fault, seq) from None
-        time_us = body.time_us
-        subject.bodies.append(body)
-        subject.parts.append(parts)
+            body = parse(data)
+        except DecodeError:
+            body = record_pb2.Body()  # has no format
+        before, time_us = time_us, body.time_us
+        if match_id is None:
+            match_id = body.match_id
+        # Everything at once: what exactly is wrong is asked only if something is.
+        if (
+            body.match_id != match_id
+            or body.seq != seq
+            or body.format != FORMAT
+            or not before <= time_us <= MAX_TIME_US
+            or len(body.cause.request_id) != 16
+            or len(match_id) != 16
+            or chain_hash(match_id, seq, previous, data, seals) != hash_
+            or not has_shape(seals)
+        ):
+            raise at(_chain_fault(record, parts, match_id, seq, previous, before), seq)
+        previous = hash_
+        bodies.append(body)
+        all_parts.append(parts)
     if subject.opened is None:
         raise at(tampered("parse", "record 0 does not open a match"), 0)
+
+
+def _chain_fault(
+    record: record_pb2.Record, parts: Parts, match_id: bytes, seq: int, previous: bytes, time_us: int
+) -> LedgerFault:
+    """What is wrong with a record of which something is."""
+    try:
+        body = read_body(record, strict=False)
+        check_shape(parts, body)
+    except LedgerFault as fault:
+        return fault
+    if body.match_id != match_id:
+        return tampered("chain", "the record is of another match")
+    if body.seq != seq:
+        return tampered("chain", f"record {body.seq} stands where record {seq} should")
+    if parts.hash != hashing.chain_hash(match_id, seq, previous, record.body, parts.seals):
+        return tampered("chain", "the hash does not fit the record and the one before")
+    assert body.time_us < time_us, "nothing else is left"
+    return tampered("clocks", "the record is older than the one before")
 
 
 def check_heads(subject: Subject) -> None:
@@ -154,20 +184,21 @@ def _misfit(subject: Subject, misfit: SignedHead) -> LedgerFault:
 
 def check_openings(subject: Subject) -> None:
     """Every opening fits its seal, and the openings are those of one viewer. Raises LedgerFault."""
-    match_id = subject.match_id
-    for seq, parts in enumerate(subject.parts):
+    match_id, commitment = subject.match_id, hashing.commitment
+    for seq, (seals, openings, _) in enumerate(subject.parts):
         last = -1
-        for index, salt, value in parts.openings:
-            if not last < index < len(parts.seals):
+        for index, salt, value in openings:
+            if not last < index < len(seals):
                 message = f"the opening of seal {index} is out of order, repeated, or has no seal"
                 raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
             if len(salt) != 32:
                 raise at(LedgerFault(BAD_OPENING, "openings", f"the salt of seal {index} is not 32 bytes"), seq)
             last = index
-            if hashing.commitment(match_id, seq, index, salt, value) != parts.seals[index][2]:
+            if commitment(match_id, seq, index, salt, value) != seals[index][2]:
                 message = f"the opening of seal {index} does not fit its commitment"
                 raise at(LedgerFault(BAD_OPENING, "openings", message), seq)
-    subject.revealed = viewers.revealed_epoch(subject.bodies)
+    subject.reveals = [(seq, reveal) for seq, body in enumerate(subject.bodies) for reveal in body.reveals]
+    subject.revealed = max((reveal.epoch for _, reveal in subject.reveals), default=0)
     _check_viewer(subject)
 
 
@@ -201,14 +232,13 @@ def check_seeds(subject: Subject) -> None:
     if len(opened.commitment) != 32:
         raise at(tampered("seeds", "the commitment is not 32 bytes"), 0)
     seeds = SeedChain(subject.match_id, opened.commitment)
-    for seq, body in enumerate(subject.bodies):
-        for reveal in body.reveals:
-            try:
-                if not seeds.known < reveal.epoch <= min(opened.epochs, MAX_EPOCHS):
-                    raise SeedMismatch(f"epoch {reveal.epoch} cannot be revealed here")
-                seeds.reveal(reveal.epoch, reveal.chain)
-            except SeedMismatch as error:
-                raise at(LedgerFault(SEED_MISMATCH, "seeds", str(error)), seq) from error
+    for seq, reveal in subject.reveals:
+        try:
+            if not seeds.known < reveal.epoch <= min(opened.epochs, MAX_EPOCHS):
+                raise SeedMismatch(f"epoch {reveal.epoch} cannot be revealed here")
+            seeds.reveal(reveal.epoch, reveal.chain)
+        except SeedMismatch as error:
+            raise at(LedgerFault(SEED_MISMATCH, "seeds", str(error)), seq) from error
     subject.seeds = seeds
 
 
