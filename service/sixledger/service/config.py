@@ -77,6 +77,10 @@ class Settings:
     watch_tick_s: float = 1.0
     #: Seconds of silence after which those who follow a match get a heartbeat.
     heartbeat_s: float = 15.0
+    #: Seconds of silence after which a connection is asked whether its other end still lives, and that it has for the
+    #: answer: then the connection is closed, and whatever it held is given back.
+    keepalive_s: float = 60.0
+    keepalive_timeout_s: float = 20.0
     #: Seconds between two looks at the store for deadlines; those that this process sets it meets in time anyway.
     deadline_tick_s: float = 0.5
     #: Seconds that running calls get to finish when the server stops.
@@ -120,7 +124,8 @@ class Settings:
         for name in ("calls_per_second", "max_open_matches", "max_streams_per_caller"):
             if not 0 <= (getattr(self, name) or 0) < 2**31:
                 raise ValueError(f"{name} must be 0 or more and fit 31 bits")
-        for name in ("watch_tick_s", "heartbeat_s", "deadline_tick_s", "slow_call_s", "verification_cpu_s"):
+        positive = ("watch_tick_s", "heartbeat_s", "deadline_tick_s", "slow_call_s", "verification_cpu_s")
+        for name in (*positive, "keepalive_s", "keepalive_timeout_s"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive")
         if not self.grace_s >= 0:

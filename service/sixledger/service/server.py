@@ -302,9 +302,13 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.max_send_message_length", 64 << 20),
         ("grpc.max_concurrent_streams", settings.max_streams),
         ("grpc.so_reuseport", 0),
-        # Dead connections are noticed within a minute and a half; clients may ask as often as every ten seconds.
-        ("grpc.keepalive_time_ms", 60_000),
-        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.keepalive_time_ms", int(settings.keepalive_s * 1000)),
+        ("grpc.keepalive_timeout_ms", int(settings.keepalive_timeout_s * 1000)),
+        # The time before alone ends nothing: an answer may take a minute unless this says otherwise.
+        ("grpc.http2.ping_timeout_ms", int(settings.keepalive_timeout_s * 1000)),
+        # By default gRPC stops asking after two questions, until there is something to send again.
+        ("grpc.http2.max_pings_without_data", 0),
+        # Clients may ask as often as every ten seconds.
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
         ("grpc.http2.max_ping_strikes", 3),
