@@ -8,13 +8,16 @@ A signature of an act covers
 
 from __future__ import annotations
 
+import hashlib
+import struct
 from enum import IntEnum
 from functools import lru_cache
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from sixledger.ledger.hashing import sha256, u16, u64
+from sixledger.ledger.hashing import sha256
 
+_SEAT_KIND_DECISION = struct.Struct(">HBQ").pack
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
 #: y coordinates of the points of small order: 0 (order 4), 1 (1), p−1 (2), and the two of order 8.
@@ -63,6 +66,7 @@ def public_bytes(key: Ed25519PrivateKey) -> bytes:
     return key.public_key().public_bytes_raw()
 
 
+@lru_cache(maxsize=4096)
 def key_id(public_key: bytes) -> bytes:
     """Short name of a key in a record: 8 bytes."""
     return sha256(b"sixledger/key/1\n", public_key)[:8]
@@ -72,18 +76,8 @@ def act_message(
     match_id: bytes, seat: int, kind: ActKind, decision: int, observed_head: bytes, request_id: bytes, payload: bytes
 ) -> bytes:
     """The bytes that a seat signs for an act."""
-    return b"".join(
-        (
-            b"sixledger/act/1\n",
-            match_id,
-            u16(seat),
-            bytes((kind,)),
-            u64(decision),
-            observed_head,
-            request_id,
-            sha256(payload),
-        )
-    )
+    what = match_id + _SEAT_KIND_DECISION(seat, kind, decision) + observed_head + request_id
+    return b"sixledger/act/1\n" + what + hashlib.sha256(payload).digest()
 
 
 def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:
@@ -93,3 +87,9 @@ def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:
     except (InvalidSignature, BadKey):
         return False
     return True
+
+
+@lru_cache(maxsize=1024)
+def verify_kept(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """As `verify`, for what is looked at several times: signed heads. The last answers are kept."""
+    return verify(public_key, signature, message)

@@ -72,11 +72,11 @@ class Rerun:
         self._requests.add(request)
         if self._replay_quickly(record, body):
             return
-        if body.command and (not self.complete or _command_is_sealed(record)):
+        if body.command and (not self.complete or self._command_is_sealed(record, body)):
             self._fold(record, None)
             return
         try:
-            draft = self._decide(record, body)
+            draft = self.decide(record, body)
         except EpochSealed:
             return  # folded already
         self._compare(record, body, draft)
@@ -98,7 +98,7 @@ class Rerun:
 
     # -- deciding again --------------------------------------------------------------------------
 
-    def _decide(self, record: record_pb2.Record, body: record_pb2.Body) -> Draft:
+    def decide(self, record: record_pb2.Record, body: record_pb2.Body) -> Draft:
         """The draft that the act of the record leads to. Raises LedgerFault; EpochSealed: the record is folded."""
         match = self.match
         draft: Draft | None = None
@@ -157,7 +157,7 @@ class Rerun:
             action.fire.SetInParent()
             return action, None
         if not body.command:
-            _take_step(action, body)
+            take_step(action, body)
             return action, None
         command = self._read_command(body.command)
         if body.cause.kind != SEAT and not _is_of_table(self.match, body.cause, command):
@@ -174,6 +174,13 @@ class Rerun:
             raise tampered("openings", "the sealed command cannot be read") from error
         action.command, action.cause.signature = sealed.command, sealed.signature
         return action, self._read_command(sealed.command)
+
+    def _command_is_sealed(self, record: record_pb2.Record, body: record_pb2.Body) -> bool:
+        """True if the command of a record has a seal, which is the first, and that is not open. Raises LedgerFault."""
+        if not record.seals or (record.openings and record.openings[0].seal == 0):
+            return False
+        kind: Any = type(self._read_command(body.command))
+        return visibility.classes(kind).kind != visibility.PUBLIC
 
     def _read_command(self, data: bytes) -> Any:
         """The command in `data`; not to be changed. Raises LedgerFault."""
@@ -219,12 +226,7 @@ def _same_secrets(record: record_pb2.Record, secrets: list[Secret]) -> bool:
     return True
 
 
-def _command_is_sealed(record: record_pb2.Record) -> bool:
-    """True if the command of a record may have a seal that is not open: it would be the first."""
-    return bool(record.seals) and not (record.openings and record.openings[0].seal == 0)
-
-
-def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None:
+def take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None:
     """Put the act that a step in the life of the match stands for into `action`. Raises LedgerFault."""
     steps = body.lifecycle
     kind = steps[0].WhichOneof("step") if steps else None
