@@ -185,6 +185,8 @@ def test_every_late_opening_must_come_with_its_epoch(played: HonestTable, viewer
         lambda late: late.pop(),
         lambda late: late[-1].openings.pop(),
         lambda late: late.add(seq=0).openings.add(),
+        lambda late: late.add(seq=999_999),
+        lambda late: late.add(seq=0),
         lambda late: late.add().CopyFrom(late[0]),
         lambda late: late[0].openings.add().CopyFrom(late[0].openings[0]),
     ):

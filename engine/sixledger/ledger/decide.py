@@ -202,6 +202,8 @@ def _sign(
     if fault := act_fault(match, cause, kind, payload, key, given.signature):
         if fault == STALE and kind is keys.ActKind.COMMAND and given.decision != draft.decision_before:
             raise StaleDecision(given.decision, draft.decision_before)
+        if fault == STALE and kind in (keys.ActKind.COMMITMENT, keys.ActKind.CONTRIBUTION):
+            _check_contributing(match, given.seat)  # the seat did not see yet that it is too late
         raise BadSignature(fault)
 
 
@@ -288,8 +290,7 @@ def _contribute(draft: Draft, match: Match, action: engine_service_pb2.Action, s
     if match.seats[number].contribution:
         raise WrongPhase(f"seat {number} has contributed already")
     if match.opened.mode == COMMIT_REVEAL:
-        missing = [n for n, seat in enumerate(match.seats) if seat.contributes and not seat.commitment]
-        if missing:
+        if missing := clocks.missing(match, clocks.CONTRIBUTE):
             raise WrongPhase(f"the commitments of seats {missing} are missing")
         if match.seats[number].commitment != hashing.contribution_commitment(match.match_id, number, value):
             raise ContributionMismatch("contribution", "does not fit the commitment of the seat")
@@ -306,6 +307,8 @@ def _check_contributing(match: Match, seat: int) -> None:
         raise WrongPhase("the game has started")
     if not match.seats[seat].contributes:
         raise WrongPhase(f"seat {seat} said when joining that it does not contribute")
+    if match.seats[seat].withheld:
+        raise WrongPhase(f"the match goes on without seat {seat}, which was too late")
 
 
 def _play(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
@@ -380,6 +383,8 @@ def _fire(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: 
         return
     draft.lifecycle.append(step)
     draft.after.take_step(step)
+    if step.HasField("withheld"):
+        draft.start_if_contributed(seeds)
     if step.HasField("forfeited"):
         draft.take(match.game.leave(draft.after.state, FORFEIT, timer.seat))
 

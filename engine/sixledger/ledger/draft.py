@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.engine.chance import Chance, Stream
-from sixledger.ledger import records, wire
+from sixledger.ledger import clocks, records, wire
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.match import Match
 from sixledger.ledger.seeds import SeedChain
@@ -129,7 +129,7 @@ class Draft:
 
     def start_if_contributed(self, seeds: SeedChain) -> None:
         """Start the game when no contribution is missing any more."""
-        if all(seat.contribution or not seat.contributes for seat in self.after.seats):
+        if not clocks.missing(self.after, clocks.REVEAL):
             self.start(seeds)
 
     def reveal_ended_epochs(self, seeds: SeedChain) -> None:

@@ -31,6 +31,8 @@ class Settings:
     store: str = field(default="", repr=False)
     #: Key file; None: `keys.json` in the data folder, or fresh keys for a store in memory.
     key_file: Path | None = None
+    #: Seconds between two looks whether the key file has changed; SIGHUP makes a look at once.
+    key_tick_s: float = 10.0
     #: Name under which heads are signed, without spaces and `+`; empty: the address.
     origin: str = ""
     #: PEM files of the certificate chain and its key; both or none.
@@ -124,8 +126,8 @@ class Settings:
         for name in ("calls_per_second", "max_open_matches", "max_streams_per_caller"):
             if not 0 <= (getattr(self, name) or 0) < 2**31:
                 raise ValueError(f"{name} must be 0 or more and fit 31 bits")
-        positive = ("watch_tick_s", "heartbeat_s", "deadline_tick_s", "slow_call_s", "verification_cpu_s")
-        for name in (*positive, "keepalive_s", "keepalive_timeout_s"):
+        ticks = ("watch_tick_s", "heartbeat_s", "deadline_tick_s", "key_tick_s", "keepalive_s", "keepalive_timeout_s")
+        for name in (*ticks, "slow_call_s", "verification_cpu_s"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive")
         if not self.grace_s >= 0:

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from sixledger.ledger.clocks import reading
+from sixledger.ledger.fairness import fairness, promised
 from sixledger.ledger.records import redact
 from sixledger.service import caller
 from sixledger.service.admission import Admission
@@ -150,6 +151,7 @@ class MatchServicer(Lobby):
             rematch_of=row.rematch_of,
             rematch=await self._rematch(hosted),
             clock=reading(match, self._host.clock()),
+            fairness=str(fairness(match)),
         )
         for number, seat in enumerate(match.seats):
             info.seats.add(
@@ -195,6 +197,7 @@ class MatchServicer(Lobby):
         )
         reply = pb.ListMatchesResponse()
         for row in rows[:size]:
+            opened = await self._host.opening(row.match_id)
             reply.matches.add(
                 match_id=row.match_id,
                 game=row.game,
@@ -204,6 +207,8 @@ class MatchServicer(Lobby):
                 created_us=row.created_us,
                 private=row.private,
                 no_spectators=row.no_spectators,
+                mode=opened.mode,
+                fairness=promised(opened).label if opened.mode else "",
             )
         if len(rows) > size:
             last = rows[size - 1]

@@ -8,6 +8,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
+from sixledger.ledger import keys
 from sixledger.ledger import records as records_
 from sixledger.ledger.decide import carry_out, carry_out_opening, prepare, prepare_opening
 from sixledger.ledger.draft import Draft
@@ -21,8 +22,8 @@ from sixledger.ledger.verify.quick import Quick, Untidy
 from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
 from sixledger.v1 import engine_service_pb2, record_pb2
 
-#: Commands that are kept by their bytes.
-MAX_COMMANDS = 4096
+#: Commands that are kept by their bytes, and signatures that wait to be verified together.
+MAX_COMMANDS = MAX_CLAIMS = 4096
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 TIMER = record_pb2.CAUSE_KIND_TIMER
 
@@ -42,6 +43,8 @@ class Rerun:
     #: Records that could only be folded, not decided again.
     folded: list[int] = field(default_factory=list)
     _quick: Quick | None = None
+    #: Signatures that are still to be verified: those of the quick way.
+    _claims: list[tuple[int, keys.Claim]] = field(default_factory=list)
     _requests: set[tuple[int, int, bytes]] = field(default_factory=set)
     #: Commands and their public parts by their bytes: most are given again and again.
     _commands: dict[bytes, Any] = field(default_factory=dict)
@@ -54,7 +57,8 @@ class Rerun:
             match = begin(subject.records[0], subject.registry)
         except LedgerFault as fault:
             raise at(fault, 0) from None
-        return cls(subject, subject.seeds, match, _quick=Quick(match.game.schema))
+        quick = Quick(match.game.schema)
+        return cls(subject, subject.seeds, match, _quick=quick, _claims=quick.claims)
 
     def run(self) -> None:
         """Decide every record again. Raises LedgerFault."""
@@ -69,14 +73,32 @@ class Rerun:
                 if not self._replay_quickly(seq, record, body, cause, parts):
                     self._step(record, body)
             except LedgerFault as fault:
+                self._verify_claims()  # the first fault counts
                 raise at(fault, seq) from None
+            if len(self._claims) >= MAX_CLAIMS:
+                self._verify_claims()
+        self._verify_claims()
+
+    def _verify_claims(self) -> None:
+        """Verify the signatures that wait for it. Raises LedgerFault for the first that does not fit."""
+        claims = self._claims
+        false = keys.first_false([claim for _, claim in claims])
+        if false is not None:
+            seq = claims[false][0]
+            self._quick, self.match = None, fold(list(self.subject.records[:seq]), self.subject.registry)
+            try:
+                self._step(self.subject.records[seq], self.subject.bodies[seq])
+            except LedgerFault as fault:
+                raise at(fault, seq) from None
+            raise AssertionError(f"record {seq} was refused and accepted")
+        claims.clear()
 
     def _step(self, record: record_pb2.Record, body: record_pb2.Body) -> None:
-        if body.command and (not self.complete or _command_is_sealed(record)):
+        if body.command and (not self.complete or self._command_is_sealed(record, body)):
             self._fold(record, None)
             return
         try:
-            draft = self._decide(record, body)
+            draft = self.decide(record, body)
         except EpochSealed:
             return  # folded already
         self._compare(record, body, draft)
@@ -100,7 +122,7 @@ class Rerun:
 
     # -- deciding again --------------------------------------------------------------------------
 
-    def _decide(self, record: record_pb2.Record, body: record_pb2.Body) -> Draft:
+    def decide(self, record: record_pb2.Record, body: record_pb2.Body) -> Draft:
         """The draft that the act of the record leads to. Raises LedgerFault; EpochSealed: the record is folded."""
         match = self.match
         draft: Draft | None = None
@@ -159,7 +181,7 @@ class Rerun:
             action.fire.SetInParent()
             return action, None
         if not body.command:
-            _take_step(action, body)
+            take_step(action, body)
             return action, None
         command = self._read_command(body.command)
         if body.cause.kind != SEAT and not _is_of_table(self.match, body.cause, command):
@@ -176,6 +198,13 @@ class Rerun:
             raise tampered("openings", "the sealed command cannot be read") from error
         action.command, action.cause.signature = sealed.command, sealed.signature
         return action, self._read_command(sealed.command)
+
+    def _command_is_sealed(self, record: record_pb2.Record, body: record_pb2.Body) -> bool:
+        """True if the command of a record has a seal, which is the first, and that is not open. Raises LedgerFault."""
+        if not record.seals or (record.openings and record.openings[0].seal == 0):
+            return False
+        kind: Any = type(self._read_command(body.command))
+        return visibility.classes(kind).kind != visibility.PUBLIC
 
     def _read_command(self, data: bytes) -> Any:
         """The command in `data`; not to be changed. Raises LedgerFault."""
@@ -221,12 +250,7 @@ def _same_secrets(record: record_pb2.Record, secrets: list[Secret]) -> bool:
     return True
 
 
-def _command_is_sealed(record: record_pb2.Record) -> bool:
-    """True if the command of a record may have a seal that is not open: it would be the first."""
-    return bool(record.seals) and not (record.openings and record.openings[0].seal == 0)
-
-
-def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None:
+def take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None:
     """Put the act that a step in the life of the match stands for into `action`. Raises LedgerFault."""
     steps = body.lifecycle
     kind = steps[0].WhichOneof("step") if steps else None
