@@ -60,8 +60,10 @@ class Quick:
             return False
         if len(parts.openings) != len(parts.seals):
             return False
+        size = body.ByteSize()
         body.DiscardUnknownFields()
-        if body.ByteSize() != len(raw):
+        # Twice: unknown fields may be as long as what another spelling of the known ones saves.
+        if not size == body.ByteSize() == len(raw):
             return False
         cause, game, state = body.cause, match.game, match.state
         seat, decision, epoch = cause.seat, match.decision, match.epoch

@@ -35,10 +35,11 @@ class Told:
 class Evidence:
     """A lie and what shows it to be one: `evidence` of a ServerCheated, and of the table that raised it.
 
-    Fields: `match_id`, the pinned `key` of the origin, `viewer` (`spectator` or `seat:N`); `error`, `message`, `verdict`,
-    `layer` and `seq` as the error has them; `records`, what was believed, from 0 on, with the viewer's openings; `heads`,
-    the signed heads that fit them, by number of records; `contradicting`, those that do not; `told`, what the service
-    said last: `record`, `late_openings`, `head`. It holds what the viewer could see, the own hand for example.
+    Fields: `match_id`, the pinned `key` of the origin, `viewer` (`spectator` or `seat:N`); `error`, `message`,
+    `verdict`, `layer` and `seq` as the error has them; `records`, what was believed, from 0 on, with the viewer's
+    openings; `heads`, the signed heads that fit them, by number of records; `contradicting`, those that do not; `told`,
+    what the service said last: `record`, `late_openings`, `head`. It holds what the viewer could see, the own hand for
+    example.
     """
 
     match_id: bytes
