@@ -247,7 +247,11 @@ async def test_a_request_id_serves_one_command() -> None:
         ("small-order-key", bytes(31) + b"\x80", "MALFORMED"),
         ("small-order-key", b"\x01" + bytes(31), "MALFORMED"),
         ("noncanonical-key", (2**255 - 19 + 3).to_bytes(32, "little"), "MALFORMED"),
-        ("forge-signature", keys.public_bytes(Ed25519PrivateKey.generate()), "BAD_SIGNATURE"),
+        (
+            "forge-signature",
+            keys.public_bytes(Ed25519PrivateKey.from_private_bytes(b"another person's very own secret"[:32])),
+            "BAD_SIGNATURE",
+        ),
     ],
 )
 async def test_nobody_joins_with_a_key_that_is_not_its_own(slug: str, key: bytes, reason: str) -> None:

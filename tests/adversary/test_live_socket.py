@@ -295,7 +295,7 @@ def test_a_server_that_comes_back_with_less_is_found_out(server: LyingServer, cl
 
     def shorter(reply: Any) -> None:
         reply.match.record_count = count - 1
-        reply.head = table.receipts[count - 1]
+        reply.head = signed(server, table.records[count - 2].record)
 
     table.refresh()
     seen = max(table.receipts)

@@ -57,15 +57,22 @@ class Subject:
     authenticated: bool = False
     #: Every revealed seed.
     seeds: SeedChain | None = None
-    #: What the records reveal, each with the number of its record; and the highest epoch among it.
-    reveals: list[tuple[int, record_pb2.Reveal]] = field(default_factory=list)
+    #: The highest epoch that the records reveal.
     revealed: int = 0
+    _reveals: list[tuple[int, record_pb2.Reveal]] | None = None
     unchecked: list[str] = field(default_factory=list)
 
     @property
     def match_id(self) -> bytes:
         """16 bytes, once record 0 is read."""
         return self.bodies[0].match_id
+
+    @property
+    def reveals(self) -> list[tuple[int, record_pb2.Reveal]]:
+        """What the accepted records reveal, each with the number of its record; complete after the chain layer."""
+        if self._reveals is None:
+            self._reveals = [(seq, reveal) for seq, body in enumerate(self.bodies) for reveal in body.reveals]
+        return self._reveals
 
     @property
     def opened(self) -> record_pb2.MatchOpened | None:
@@ -237,7 +244,6 @@ def check_openings(subject: Subject) -> None:
             if found != seals[index][2]:
                 fault = LedgerFault(BAD_OPENING, "openings", f"the opening of seal {index} does not fit its commitment")
                 raise at(differing(fault, (f"seals[{index}].commitment", b64(seals[index][2]), b64(found))), seq)
-    subject.reveals = [(seq, reveal) for seq, body in enumerate(subject.bodies) for reveal in body.reveals]
     subject.revealed = max((reveal.epoch for _, reveal in subject.reveals), default=0)
     _check_viewer(subject)
 
