@@ -24,6 +24,7 @@ from bench import (
     full_bench,
     games_bench,
     ledger_bench,
+    postgres_bench,
     store_bench,
     stream_bench,
     unary_bench,
@@ -54,6 +55,7 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
         "store": lambda: store(folder, 3, 0.5) if quick else store(folder, 5, 1.5),
         "unary": lambda: unary_bench.run(folder, 3, 0.7) if quick else unary_bench.run(folder),
         "stream": lambda: stream_bench.run(folder, 3, 0.5, 64, 2, 8) if quick else stream_bench.run(folder),
+        "postgres": lambda: postgres_bench.run(folder, 3, 0.5) if quick else postgres_bench.run(folder),
         "full": lambda: full_bench.run(folder, 3, 0.7) if quick else full_bench.run(folder),
     }
 
@@ -101,7 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Measure Sixledger: ratios to baselines of the same run.")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: under a minute")
     parser.add_argument(
-        "--only", action="append", metavar="PART", help="engine, games, ledger, disk, store, unary, stream or full"
+        "--only",
+        action="append",
+        metavar="PART",
+        help="engine, games, ledger, disk, store, unary, stream, postgres or full",
     )
     parser.add_argument("--folder", type=Path, help="where stores are made: on the disk that is meant")
     parser.add_argument("--check", action="store_true", help="exit status 1 if a ratio is out of reach")

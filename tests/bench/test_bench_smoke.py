@@ -6,7 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
-from bench import disk_bench, engine_bench, full_bench, games_bench, ledger_bench, run, stream_bench, unary_bench
+from bench import (
+    disk_bench,
+    engine_bench,
+    full_bench,
+    games_bench,
+    ledger_bench,
+    postgres_bench,
+    run,
+    stream_bench,
+    unary_bench,
+)
 from bench.engine_bench import drawn_script, play_bare, play_engine, script
 from bench.measure import Comparison, Figure, Report, Spread, number
 from sixledger.engine.nimmt import GAME
@@ -67,6 +77,10 @@ def test_the_disk_benchmark_runs(tmp_path: Path) -> None:
 
 def test_the_store_benchmark_runs(tmp_path: Path) -> None:
     check(run.store(tmp_path, rounds=1, seconds=0.05))
+
+
+def test_the_postgresql_benchmark_runs(tmp_path: Path, postgres_url: str) -> None:
+    check(postgres_bench.run(tmp_path, 1, 0.05, 2, postgres_url))
 
 
 def test_the_unary_benchmark_runs(tmp_path: Path) -> None:
