@@ -25,6 +25,7 @@ from bench import (
     full_bench,
     games_bench,
     ledger_bench,
+    postgres_bench,
     store_bench,
     stream_bench,
     unary_bench,
@@ -58,6 +59,7 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
         "unary": lambda: unary_bench.run(folder, 3, 0.7) if quick else unary_bench.run(folder),
         "stream": lambda: stream_bench.run(folder, 3, 0.5, 64, 2, 8) if quick else stream_bench.run(folder),
         "client": lambda: client_bench.run(folder, 3, 4, 1) if quick else client_bench.run(folder),
+        "postgres": lambda: postgres_bench.run(folder, 3, 0.5) if quick else postgres_bench.run(folder),
         "full": lambda: full_bench.run(folder, 3, 0.7) if quick else full_bench.run(folder),
     }
 

@@ -13,6 +13,7 @@ from bench import (
     full_bench,
     games_bench,
     ledger_bench,
+    postgres_bench,
     run,
     stream_bench,
     unary_bench,
@@ -82,6 +83,10 @@ def test_the_disk_benchmark_runs(tmp_path: Path) -> None:
 
 def test_the_store_benchmark_runs(tmp_path: Path) -> None:
     check(run.store(tmp_path, rounds=1, seconds=0.05))
+
+
+def test_the_postgresql_benchmark_runs(tmp_path: Path, postgres_url: str) -> None:
+    check(postgres_bench.run(tmp_path, 1, 0.05, 2, postgres_url))
 
 
 def test_the_unary_benchmark_runs(tmp_path: Path) -> None:

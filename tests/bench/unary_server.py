@@ -2,17 +2,22 @@
 
     python -m bench.unary_server <folder for store and keys> [<port>]
 
-Prints its address once it answers, and serves until SIGTERM.
+The store is SQLite, or what the variable SIXLEDGER_BENCH_STORE names. Prints its address once it answers, and serves
+until SIGTERM.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 from bench.echo import handler
 from sixledger.service.config import Settings
 from sixledger.service.server import Server, run
+
+#: Names another store.
+STORE = "SIXLEDGER_BENCH_STORE"
 
 
 def _started(server: Server) -> None:
@@ -28,5 +33,6 @@ if __name__ == "__main__":
         data_dir=Path(sys.argv[1]),
         log_level="warning",
         cached_matches=8192,
+        store=os.environ.get(STORE, ""),
     )
     run(settings, started=_started)

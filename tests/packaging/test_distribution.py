@@ -83,6 +83,14 @@ def test_rules_of_every_game_are_in_the_wheel(built: Distributions) -> None:
     assert all(size > 0 for size in rules.values())
 
 
+def test_the_migrations_of_the_postgresql_store_are_in_the_wheel(built: Distributions) -> None:
+    folder = "sixledger/service/store/migrations/"
+    held = sorted(name.removeprefix(folder) for name in built.files if name.startswith(folder))
+    there = sorted(path.name for path in (ROOT / "service" / folder).glob("*.sql"))
+    assert held == there
+    assert held[0] == "0001_tables.sql"
+
+
 def test_the_source_distribution_holds_what_is_needed_to_build_and_test(built: Distributions) -> None:
     expected = {"pyproject.toml", "LICENSE", "README.md", "Makefile", "CONTRIBUTING.md", "protos/generate.py"}
     assert expected | {"tests/support/wheel.py", "docs/index.md"} <= built.sources

@@ -10,13 +10,18 @@ import grpc
 import grpc.aio
 import pytest
 from grpc_channelz.v1 import channelz_pb2, channelz_pb2_grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from sixledger.service.config import Settings
 from sixledger.service.server import Server
+from sixledger.service.store import MatchRow, MemoryStore, StoreError
 from sixledger.v1 import access_service_pb2, access_service_pb2_grpc, catalog_service_pb2, replay_service_pb2
+from support.hosts import StoreAround
 from support.operators import page, scrape
-from support.servers import failing, memory_settings, serving
+from support.servers import client_of, failing, memory_settings, serving
 
+#: Services whose health is told; the first is the server as a whole.
+NAMES = ("", "sixledger.v1.MatchService", "sixledger.v1.ReplayService")
 WITH_PORT = memory_settings(admin_listen="127.0.0.1:0")
 
 
@@ -55,6 +60,71 @@ async def test_a_stopping_server_is_live_but_not_ready() -> None:
         await stopping
     assert ready == (503, "stopping\n")
     assert live == (200, "live\n")
+
+
+class Unreachable(StoreAround):
+    """A store that can be away."""
+
+    away = ""
+
+    async def match(self, match_id: bytes) -> MatchRow | None:
+        if self.away == "refuses":
+            raise StoreError("the database has gone")
+        if self.away == "hangs":
+            await asyncio.Event().wait()
+        return await super().match(match_id)
+
+
+@pytest.mark.parametrize("away", ["refuses", "hangs"])
+async def test_a_server_whose_store_is_away_is_live_but_not_ready_until_it_is_back(
+    away: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sixledger.service.readiness._PATIENCE_S", 0.05)
+    settings = memory_settings(admin_listen="127.0.0.1:0", ready_tick_s=0.02)
+    serving_status = health_pb2.HealthCheckResponse
+    async with (
+        Unreachable(MemoryStore()) as store,
+        Server(settings, store=store) as server,
+        client_of(server) as client,
+    ):
+        assert server.admin is not None
+        async with grpc.aio.insecure_channel(server.admin.address) as channel:
+            seen = []
+            for state in ("", away, ""):
+                store.away = state
+                await asyncio.sleep(0.3)
+                health = [health_pb2_grpc.HealthStub(each) for each in (client.channel, channel)]
+                answers = [
+                    await each.Check(health_pb2.HealthCheckRequest(service=name)) for each in health for name in NAMES
+                ]
+                sample = await scrape(server)
+                seen.append(
+                    (await page(server, "/readyz"), {each.status for each in answers}, sample.of("sixledger_ready"))
+                )
+                assert await page(server, "/livez") == (200, "live\n")
+    up = ((200, "ready\n"), {serving_status.SERVING}, 1)
+    assert seen == [up, ((503, "the store does not answer\n"), {serving_status.NOT_SERVING}, 0), up]
+
+
+async def test_a_server_that_stops_is_not_serving() -> None:
+    """By the health service of both ports, and by the metric, while a call still runs."""
+    async with serving(WITH_PORT) as (server, client):
+        assert server.admin is not None
+        upload = client.replay.VerifyLedger()
+        await upload.write(replay_service_pb2.VerifyLedgerRequest(chunk=b"{"))
+        async with asyncio.timeout(5):
+            while not server.gate.running:
+                await page(server, "/livez")
+        stopping = asyncio.ensure_future(server.stop(5))
+        await asyncio.sleep(0.05)
+        async with grpc.aio.insecure_channel(server.admin.address) as channel:
+            stub = health_pb2_grpc.HealthStub(channel)
+            answers = [await stub.Check(health_pb2.HealthCheckRequest(service=name)) for name in NAMES]
+        sample = await scrape(server)
+        upload.cancel()
+        await stopping
+    assert {each.status for each in answers} == {health_pb2.HealthCheckResponse.NOT_SERVING}
+    assert sample.of("sixledger_ready") == 0
 
 
 async def test_channelz_and_the_metrics_share_the_port() -> None:

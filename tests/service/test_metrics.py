@@ -17,12 +17,13 @@ from sixledger.service.server import Server
 from sixledger.service.store import MemoryStore
 from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
-from support.hosts import root_secrets
+from support.hosts import Clock, replica, root_secrets
 from support.operators import page, scrape
 from support.servers import TWO_ROUNDS, Player, client_of, failing, memory_settings, serving, start
 from support.spelling import spellings
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "observe.md"
+SECOND = 1_000_000
 MATCHES = "/sixledger.v1.MatchService/"
 WITH_PORT = memory_settings(admin_listen="127.0.0.1:0")
 
@@ -142,6 +143,71 @@ async def test_verifications_are_counted_by_verdict() -> None:
     assert seen.of("sixledger_verification_seconds_sum") > 0
 
 
+async def test_acts_are_counted_by_what_was_done() -> None:
+    async with serving(WITH_PORT) as (server, client):
+        table = await start(client)
+        await table.play(Random(1), 3)
+        seen = await scrape(server)
+    assert seen.of("sixledger_acts_total", action="join") == 2
+    assert seen.of("sixledger_acts_total", action="command") == 3
+    assert seen.of("sixledger_acts_total", action="fire") == 0
+
+
+async def test_a_timer_that_fires_is_an_act_and_its_lag_is_measured() -> None:
+    clock = Clock()
+    metrics = Metrics()
+    async with MemoryStore() as store:
+        one = replica(store, clock, metrics=metrics)
+        created = await one.servicer.CreateMatch(
+            pb.CreateMatchRequest(
+                game="nimmt",
+                options=TWO_ROUNDS,
+                seats=2,
+                mode=record_pb2.CONTRIBUTION_MODE_SERVER_ONLY,
+                clock=record_pb2.Clock(turn_us=SECOND),
+                timeout_policy=record_pb2.TIMEOUT_POLICY_FIRST_LEGAL,
+            )
+        )
+        for seat in range(2):
+            await one.servicer.JoinMatch(pb.JoinMatchRequest(match_id=created.match_id, seat=seat))
+        clock.now_us += 3 * SECOND
+        fired = await one.host.fire_due(created.match_id)
+    assert fired >= 1
+    assert metrics.registry.get_sample_value("sixledger_acts_total", {"action": "fire"}) == fired
+    assert metrics.registry.get_sample_value("sixledger_timer_lag_seconds_count") == fired
+    assert metrics.registry.get_sample_value("sixledger_timer_lag_seconds_sum") == pytest.approx(2 * fired)
+
+
+async def test_matches_that_leave_memory_for_others_are_counted() -> None:
+    async with MemoryStore() as store:
+        metrics = Metrics()
+        one = replica(store, cached_matches=2, metrics=metrics)
+        for _ in range(5):
+            await one.start()
+        metrics.refresh()
+        assert metrics.registry.get_sample_value("sixledger_cache_evictions_total") == 3
+
+
+@pytest.mark.parametrize("found_by", ["wakeup", "look"])
+async def test_how_late_records_of_other_servers_come_is_measured(found_by: str) -> None:
+    """What was found there 0.7 seconds after it was made, for somebody who follows the match; and only that."""
+    async with MemoryStore() as store:
+        metrics, clock = Metrics(), Clock()
+        one, two = replica(store, clock), replica(store, clock, metrics=metrics)
+        match = await one.start()
+        await two.host.fresh(match.match_id, news=found_by)  # read for the first time: no news
+        await one.play(match, 1)
+        clock.now_us += 700_000
+        await two.host.fresh(match.match_id, news=found_by)
+        await two.host.fresh(match.match_id, news=found_by)
+        await one.play(match, 1)
+        await two.host.fresh(match.match_id)  # not on behalf of those who follow
+        seen = metrics.registry.get_sample_value
+        labels = {"found_by": found_by}
+        assert seen("sixledger_news_lag_seconds_count", labels) == 1
+        assert seen("sixledger_news_lag_seconds_sum", labels) == pytest.approx(0.7)
+
+
 async def test_no_metric_holds_a_secret_an_id_or_a_name() -> None:
     """After a match with refusals: no key, seed, salt, token, hand, match id, name or address in /metrics."""
     keyring = Keyring.generate()
@@ -206,13 +272,16 @@ def test_children_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
         meter.ended("ABORTED")
         meter.opened(-1)
         meter.observe(0.001)
-        metrics.acted(0.001, 0.002)
+        metrics.acted("command", 0.001, 0.002)
         metrics.signed(0.001)
         metrics.flushed(3, 0.001)
         metrics.rejected(error_pb2.REASON_MALFORMED)
         metrics.changed(pb.MATCH_STATUS_ENDED)
         metrics.verified(replay_service_pb2.VERDICT_VALID, 1.0)
         metrics.conflict()
+        metrics.fired(0.001)
+        metrics.news("wakeup", 0.001)
+        metrics.ready(True)
         metrics.refresh()
     assert looked_up == []
 

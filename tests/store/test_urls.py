@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,8 @@ async def test_a_relative_path_starts_in_the_current_folder(tmp_path: Path, monk
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("", "a store is memory: or sqlite:PATH"),
-        ("matches.db", "a store is memory: or sqlite:PATH"),
+        ("", "a store is memory: or sqlite:PATH or postgresql:"),
+        ("matches.db", "a store is memory: or sqlite:PATH or postgresql:"),
         ("oracle://user:hunter2@host/db", "the scheme 'oracle'"),
         ("user hunter2:x", "without a known scheme"),
         ("memory:x", "takes nothing"),
@@ -46,3 +47,12 @@ def test_other_urls_are_refused_without_repeating_a_password(url: str, message: 
     with pytest.raises(ValueError, match=message) as caught:
         open_store(url)
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    for name in [name for name in sys.modules if name.startswith("sixledger.service.store.postgres")]:
+        if name != "sixledger.service.store.postgres_settings":
+            monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ValueError, match=r"needs the package asyncpg; install it with: pip install 'sixledger\[postgr"):
+        open_store("postgresql://host/db")

@@ -114,6 +114,18 @@ class StoreAround(Store):
     async def matches_with_bots(self, statuses: Collection[int]) -> Sequence[bytes]:
         return await self.inner.matches_with_bots(statuses)
 
+    async def match_ids(self, statuses: Collection[int], *, after: bytes | None, limit: int) -> Sequence[bytes]:
+        return await self.inner.match_ids(statuses, after=after, limit=limit)
+
+    async def erase_names(self, match_id: bytes | None, seat: int | None, name: str | None) -> int:
+        return await self.inner.erase_names(match_id, seat, name)
+
+    async def kept_secrets(self, *, after: bytes | None, limit: int) -> Sequence[tuple[bytes, bytes]]:
+        return await self.inner.kept_secrets(after=after, limit=limit)
+
+    async def replace_secret(self, match_id: bytes, before: bytes, after: bytes) -> bool:
+        return await self.inner.replace_secret(match_id, before, after)
+
     async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
         return await self.inner.deadlines(after=after, limit=limit)
 

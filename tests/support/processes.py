@@ -25,11 +25,12 @@ def free_port() -> int:
 
 
 class ServerProcess:
-    """`sixledger serve` on SQLite, always on the same port and the same files."""
+    """`sixledger serve` on SQLite, or on the `store` of a URL, always on the same port and the same files."""
 
-    def __init__(self, folder: Path) -> None:
-        """Keep everything in `folder`; nothing is started yet."""
+    def __init__(self, folder: Path, store: str = "", *, keys: Path | None = None) -> None:
+        """Keep everything in `folder`, but for the store and the keys if they are named; nothing is started yet."""
         self._folder = folder
+        self._environment = {**os.environ, "SIXLEDGER_STORE": store, "SIXLEDGER_KEY_FILE": str(keys or "")}
         self.port = free_port()
         self.starts = 0
         self._process: subprocess.Popen[bytes] | None = None
@@ -40,8 +41,9 @@ class ServerProcess:
         command = Path(sys.executable).with_name("sixledger")
         arguments = ["serve", "--listen", f"127.0.0.1:{self.port}", "--data-dir", str(self._folder / "data")]
         arguments += ["--origin", "e2e.test", "--log-level", "warning"]
+        self._folder.mkdir(exist_ok=True)
         with (self._folder / "server.log").open("ab") as log:
-            self._process = subprocess.Popen([command, *arguments], stdout=log, stderr=log)
+            self._process = subprocess.Popen([command, *arguments], stdout=log, stderr=log, env=self._environment)
         until = time.monotonic() + _START_TIMEOUT_S
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=0.2):
@@ -81,7 +83,8 @@ class LossyProxy:
 
     def __init__(self, port: int, *, delay_s: float = 0.0) -> None:
         """Stand before the server on `port` of this machine; a new connection is passed on after `delay_s`."""
-        self._target = port
+        #: The port that is passed on to; new connections go there.
+        self.target = port
         self._delay_s = delay_s
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
@@ -99,7 +102,7 @@ class LossyProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(self._delay_s)
         try:
-            up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self._target)
+            up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
         except OSError:
             writer.transport.abort()
             return

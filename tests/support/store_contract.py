@@ -480,6 +480,28 @@ class StoreContract:
         await store.open()
         assert store.token_floor(row.match_id, 2) == 7
 
+    async def test_the_kept_form_of_a_secret_is_replaced_if_it_is_as_expected(self, store: Store) -> None:
+        row, _ = await new_match(store)
+        others = {(await new_match(store))[0].match_id for _ in range(4)}
+        found: dict[bytes, bytes] = {}
+        after: bytes | None = None
+        while page := await store.kept_secrets(after=after, limit=2):
+            assert len(page) <= 2
+            ids = [each for each, _ in page]
+            assert ids == sorted(set(ids) - set(found))
+            found |= dict(page)
+            after = ids[-1]
+        assert {row.match_id} | others <= set(found)
+        kept = found[row.match_id]
+        assert not await store.replace_secret(row.match_id, os.urandom(len(kept)), os.urandom(32))
+        assert not await store.replace_secret(os.urandom(16), kept, kept)
+        assert await store.match(row.match_id) == row
+        plain = os.urandom(32)
+        assert await store.replace_secret(row.match_id, kept, plain)
+        assert await store.match(row.match_id) == replace(row, root_secret=plain)
+        with pytest.raises(ValueError, match="match_id must be 16 bytes"):
+            await store.kept_secrets(after=b"", limit=1)
+
     async def test_api_keys_are_kept_and_replaced(self, store: Store) -> None:
         first = ApiKeyRow(os.urandom(8).hex(), "club", os.urandom(32), 6, 10, 0, 5, 7, "club")
         second = replace(first, id=os.urandom(8).hex(), created_us=11)
@@ -508,3 +530,39 @@ class StoreContract:
         odd = replace(new_row(), rematch_of=b"x")
         with pytest.raises(ValueError, match="rematch_of must be 16 bytes"):
             await store.create(odd, new_entry(odd.match_id, 0))
+
+    async def test_matches_of_some_statuses_are_paged_by_their_ids_private_ones_too(self, store: Store) -> None:
+        rows = [replace(new_row(status=number % 3), private=number % 2 == 0) for number in range(9)]
+        for row in rows:
+            await new_match(store, row=row)
+        seen: list[bytes] = []
+        while page := await store.match_ids((OPEN, RUNNING), after=seen[-1] if seen else None, limit=4):
+            seen += page
+        assert seen == sorted(row.match_id for row in rows if row.status in (OPEN, RUNNING))
+        assert await store.match_ids((), after=None, limit=4) == []
+
+    @pytest.mark.parametrize(
+        ("match", "seat", "name", "kept"),
+        [
+            (0, None, None, [{}, {0: "Ada", 2: "Bob"}]),
+            (0, 2, None, [{0: "Ada"}, {0: "Ada", 2: "Bob"}]),
+            (0, 2, "Ada", [{0: "Ada", 2: "Bob"}, {0: "Ada", 2: "Bob"}]),
+            (None, None, "Bob", [{0: "Ada"}, {0: "Ada"}]),
+            (None, 0, None, [{2: "Bob"}, {2: "Bob"}]),
+        ],
+    )
+    async def test_names_that_fit_are_erased_and_counted(
+        self, store: Store, match: int | None, seat: int | None, name: str | None, kept: list[dict[int, str]]
+    ) -> None:
+        rows = [(await new_match(store))[0] for _ in range(2)]
+        for row in rows:
+            for seq, (number, text) in enumerate(((0, "Ada"), (2, "Bob")), 1):
+                await store.append(replace(new_entry(row.match_id, seq), seat=number, display_name=text))
+        match_id = None if match is None else rows[match].match_id
+        assert await store.erase_names(match_id, seat, name) == 4 - sum(map(len, kept))
+        assert [await store.display_names(row.match_id) for row in rows] == kept
+        assert await store.erase_names(match_id, seat, name) == 0
+
+    async def test_names_are_never_erased_by_accident(self, store: Store) -> None:
+        with pytest.raises(ValueError, match="say which display names"):
+            await store.erase_names(None, None, None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,22 +10,28 @@ from typing import Annotated, Literal, TypeVar
 from cyclopts import App, Parameter, validators
 from rich.table import Table
 from rich.text import Text
-from sixledger.cli.failures import Failure, unusable
+from sixledger.cli.admin_store import abort, erase_names, new_keys, restored
+from sixledger.cli.offline import DataDir, StoreUrl, with_store
 from sixledger.cli.remote import Tls, connected
+from sixledger.cli.rotate import rotate_keys
 from sixledger.cli.terminal import out, write_json
 from sixledger.service.api_keys import ApiKeys, shown
-from sixledger.service.config import Settings
-from sixledger.service.errors import ServiceError
+from sixledger.service.audit import audit_here
 from sixledger.service.host import wall_clock
-from sixledger.service.store import StoreError, open_store
 from sixledger.v1 import access_service_pb2 as pb
 
 T = TypeVar("T")
 
 app = App(
     name="admin",
-    help="Manage a server: its API keys.",
-    help_epilogue="Examples:\n\n    sixledger admin keys list\n    sixledger admin keys add club --scope create",
+    help="Manage a server: its API keys, restored matches, display names.",
+    help_epilogue=(
+        "Examples:\n\n    sixledger admin keys list\n    sixledger admin keys add club --scope create\n"
+        "    sixledger admin restored --data-dir /var/lib/sixledger\n    sixledger admin abort --restored\n"
+        "    sixledger admin erase-names 3f0c… --seat 2\n\n"
+        "All but `keys --server` work on the store: a server on SQLite must be stopped for it, those on PostgreSQL may "
+        "run. Each act leaves a line of the audit log on the standard error."
+    ),
 )
 keys = App(
     name="keys",
@@ -42,10 +46,13 @@ keys = App(
     ),
 )
 app.command(keys)
+app.command(new_keys)
+app.command(restored)
+app.command(abort)
+app.command(erase_names)
+app.command(rotate_keys)
 
 Server = Annotated[str | None, Parameter(help="HOST:PORT of a running server. Default: the store, here.")]
-DataDir = Annotated[Path | None, Parameter(help="Folder of the store, as for `sixledger serve`.")]
-StoreUrl = Annotated[str | None, Parameter(help="The store, as for `sixledger serve`.")]
 Json = Annotated[bool, Parameter("--json", negative="", help="Print JSON for a program.")]
 Seconds = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="Seconds.")]
 Count = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**32), help="0: as many as anybody.")]
@@ -106,6 +113,9 @@ def add(
             ),
         )
         key = shown(row)
+        audit_here(
+            "api_key_rotated" if replaces else "api_key_created", key=key.id, replaces=replaces, scopes=row.scopes
+        )
     if as_json:
         write_json({**_plain(key), "key": secret})
         return
@@ -169,31 +179,14 @@ def revoke(
             ended = client.access.revoke_key(key, overlap=overlap)
     else:
         ended = shown(_here(data_dir, store, lambda kept: kept.revoke(key, overlap)))
+        audit_here("api_key_revoked", key=ended.id, ends_us=ended.expires_us)
     out().print(Text(f"key {ended.id} ends {_when(ended.expires_us)}"), soft_wrap=True)
 
 
 def _here(data_dir: Path | None, store: str | None, work: Callable[[ApiKeys], Awaitable[T]]) -> T:
     """What `work` gives for the keys of the store, opened for it. Raises Failure."""
-    try:
-        settings = Settings.from_environment(os.environ, data_dir=data_dir, store=store)
-    except ValueError as error:
-        raise unusable(str(error)) from None
-    if settings.store_url == "memory:":
-        raise unusable("a store in memory keeps no keys: name a file, or a running server with --server")
-
-    async def run() -> T:
-        settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        async with open_store(settings.store_url) as opened:
-            return await work(ApiKeys(opened, wall_clock))
-
-    try:
-        return asyncio.run(run())
-    except StoreError as error:
-        raise Failure(f"{error} (of a running server, manage the keys with --server)") from None
-    except ServiceError as error:
-        raise unusable(error.message) from None
-    except ValueError as error:
-        raise unusable(str(error)) from None
+    manage = "manage the keys with --server"
+    return with_store(data_dir, store, lambda opened: work(ApiKeys(opened, wall_clock)), locked=manage)
 
 
 def _words(key: pb.ApiKey) -> list[str]:

@@ -130,6 +130,31 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         ),
     ),
     (
+        "db",
+        "sixledger.cli.db:app",
+        "Look after the tables of a store in PostgreSQL.",
+        (),
+    ),
+    (
+        "health",
+        "sixledger.cli.health:health",
+        "Ask a server whether it lives or takes calls.",
+        ("health", "health --ready localhost:7655", "health --ready 127.0.0.1:9090"),
+    ),
+    (
+        "bench",
+        "sixledger.cli.bench.command:bench",
+        "Measure what a server takes, and how long it takes.",
+        (
+            "bench unary --quick",
+            "bench unary play --store memory --json found.json --picture found.svg",
+            "bench watchers --count 1000 --rate 5 --seconds 30",
+            "bench unary --rate 2000 --arrivals fixed",
+            "bench all --store postgres",
+            "bench churn --server localhost:7655",
+        ),
+    ),
+    (
         "games",
         "sixledger.cli.games:app",
         "List the games; show rules and options of one.",
@@ -144,7 +169,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     (
         "admin",
         "sixledger.cli.admin:app",
-        "Manage a server: its API keys.",
+        "Manage a server: its API keys, restored matches, display names.",
         (),
     ),
     (

@@ -38,7 +38,7 @@ def connected(server: str, tls: str | None = None, *, trust: TrustStore | None =
 
     An API key in SIXLEDGER_API_KEY goes with every call.
     """
-    channel = _channel(tls)
+    channel = channel_credentials(tls)
     trust = trust if trust is not None else trust_store(writing=True)
     try:
         with Client(server, tls=channel, trust=trust, settings=Settings(patience=_FIRST_PATIENCE)) as first:
@@ -97,7 +97,8 @@ def names_of(client: Client, match_id: bytes) -> list[str]:
     return [each.display_name or f"Seat {number}" for number, each in enumerate(seats)]
 
 
-def _channel(tls: str | None) -> grpc.ChannelCredentials | None:
+def channel_credentials(tls: str | None) -> grpc.ChannelCredentials | None:
+    """How to encrypt, as an option `--tls` says; None: not at all. Raises Failure."""
     if tls is None:
         return None
     try:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,6 +14,7 @@ from rich.text import Text
 from sixledger.cli.failures import Failure, unusable
 from sixledger.cli.terminal import out
 from sixledger.engine.version import __version__
+from sixledger.ledger.heads import HeadSigner
 from sixledger.service.config import PREFIX, Settings
 from sixledger.service.keyring import KeyFileError
 from sixledger.service.server import Server, run
@@ -27,7 +30,11 @@ def serve(
         Path | None, Parameter(help=f"Folder of store and keys. Default: {Settings().data_dir} in the current folder.")
     ] = None,
     store: Annotated[
-        str | None, Parameter(help="sqlite:PATH or memory: (gone when the server ends). Default: a file in the folder.")
+        str | None,
+        Parameter(
+            help="sqlite:PATH, postgresql://USER@HOST/DATABASE or memory: (gone when the server ends). "
+            "Default: a file in the folder. One with a password belongs in SIXLEDGER_STORE: all can read options."
+        ),
     ] = None,
     key: Annotated[
         Path | None, Parameter(help="Key file. Default: one in the folder, made at first use; memory: fresh keys.")
@@ -50,13 +57,17 @@ def serve(
     admin_listen: Annotated[
         str | None, Parameter(help="HOST:PORT of metrics, health and channelz, for operators alone. Default: none.")
     ] = None,
+    workers: Annotated[
+        int | None,
+        Parameter(help="Processes behind the one address; more than 1 need a store in PostgreSQL. Default: 1."),
+    ] = None,
     trace_ratio: Annotated[
         float | None, Parameter(help="Share of calls to trace with OpenTelemetry, 0 to 1. Default: 0.")
     ] = None,
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"] | None, Parameter(help="From where on to log. Default: info.")
     ] = None,
-) -> None:
+) -> int | None:
     """Run the server until Ctrl-C or SIGTERM; then running calls finish first.
 
     Every setting can also come from the environment, as SIXLEDGER_LISTEN, SIXLEDGER_STORE, SIXLEDGER_DATA_DIR …
@@ -74,12 +85,25 @@ def serve(
         "create_needs_key": create_needs_key,
         "grace_s": grace,
         "admin_listen": admin_listen,
+        "workers": workers,
         "trace_ratio": trace_ratio,
         "log_level": log_level,
     }
-    try:
+    with plainly():
         settings = Settings.from_environment(os.environ, **given)
-        run(settings, started=_say)
+        if settings.workers == 1:
+            run(settings, started=_say)
+            return None
+        from sixledger.cli.workers import serve_workers
+
+        return serve_workers(settings, _say_where)
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Raise Failure for what a server may say at its start."""
+    try:
+        yield
     except KeyFileError as error:
         raise unusable(str(error)) from None
     except ValueError as error:
@@ -90,17 +114,25 @@ def serve(
 
 def _say(server: Server) -> None:
     """Tell where the server is and how its signatures can be checked."""
+    admin = server.admin.address if server.admin is not None else ""
+    _say_where(server.settings, server.address, server.host.signer, admin)
+
+
+def _say_where(settings: Settings, address: str, signer: HeadSigner, admin: str) -> None:
+    """Tell where a server at an address is; `admin`: its operator port, if it has one."""
     console = out()
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="faint", no_wrap=True)
     facts.add_column(overflow="fold")
-    facts.add_row("listening on", Text(server.address, "heading"))
-    facts.add_row("origin", Text(server.origin))
-    facts.add_row("verifier key", Text(str(server.host.signer.verifier_key)))
-    facts.add_row("store", Text(_where(server.settings)))
-    facts.add_row("keys", Text(str(server.settings.key_path or "fresh, gone when the server ends")))
-    if server.admin is not None:
-        facts.add_row("operator port", Text(server.admin.address))
+    facts.add_row("listening on", Text(address, "heading"))
+    facts.add_row("origin", Text(settings.origin or address))
+    facts.add_row("verifier key", Text(str(signer.verifier_key)))
+    facts.add_row("store", Text(_where(settings)))
+    facts.add_row("keys", Text(str(settings.key_path or "fresh, gone when the server ends")))
+    if admin:
+        facts.add_row("operator port", Text(admin))
+    if settings.workers > 1:
+        facts.add_row("workers", Text(str(settings.workers)))
     facts.add_row("stop", Text("Ctrl-C"))
     console.print(Text(f"sixledger {__version__} is running", "good"))
     console.print(facts)

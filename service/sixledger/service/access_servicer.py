@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sixledger.service import caller
 from sixledger.service.api_keys import ApiKeys, shown
-from sixledger.service.logs import Log
+from sixledger.service.audit import audit
 from sixledger.v1 import access_service_pb2 as pb
 
 
@@ -14,7 +14,6 @@ class AccessServicer:
     def __init__(self, keys: ApiKeys) -> None:
         """Manage these keys."""
         self._keys = keys
-        self._log = Log("access")
 
     async def CreateApiKey(self, request: pb.CreateApiKeyRequest) -> pb.CreateApiKeyResponse:  # noqa: N802 - RPC names
         """Make a key."""
@@ -28,7 +27,13 @@ class AccessServicer:
             replaces=request.replaces,
             overlap_s=request.overlap_s,
         )
-        self._log.info("api_key_created", key=row.id, by=manager)
+        audit(
+            "api_key_rotated" if request.replaces else "api_key_created",
+            by=f"key:{manager}",
+            key=row.id,
+            replaces=request.replaces,
+            scopes=row.scopes,
+        )
         return pb.CreateApiKeyResponse(secret=secret, key=shown(row))
 
     async def ListApiKeys(self, request: pb.ListApiKeysRequest) -> pb.ListApiKeysResponse:  # noqa: N802
@@ -41,7 +46,7 @@ class AccessServicer:
         """End a key."""
         manager = await self._check()
         row = await self._keys.revoke(request.id, request.overlap_s)
-        self._log.info("api_key_revoked", key=row.id, by=manager)
+        audit("api_key_revoked", by=f"key:{manager}", key=row.id, ends_us=row.expires_us)
         return pb.RevokeApiKeyResponse(key=shown(row))
 
     async def _check(self) -> str:

@@ -19,6 +19,7 @@ from sixledger.service.host import MatchHost
 from sixledger.service.hosted import Hosted
 from sixledger.service.hub import Waiter
 from sixledger.service.logs import Log, places
+from sixledger.service.restored import is_restored
 from sixledger.service.watch import Pulse
 from sixledger.v1 import engine_service_pb2, error_pb2, match_service_pb2, record_pb2
 
@@ -81,7 +82,7 @@ class BotRunner:
 
     def add(self, match_id: bytes) -> None:
         """Play the bots of a match until it is over. Harmless when repeated."""
-        if match_id in self._tasks or self._host.hub.closed:
+        if match_id in self._tasks or self._host.hub.closed or is_restored(self._host.store, match_id):
             return
         task = asyncio.get_running_loop().create_task(self._run(match_id))
         self._tasks[match_id] = task

@@ -23,6 +23,8 @@ class MatchCache:
         #: How often a match was here, and how often it was not, for whoever asked.
         self.hits = 0
         self.misses = 0
+        #: How many had to leave for others.
+        self.evictions = 0
 
     def __len__(self) -> int:
         return len(self._matches)
@@ -53,6 +55,7 @@ class MatchCache:
         for match_id, other in list(islice(self._matches.items(), excess + 16)):
             if excess > 0 and other is not hosted and not other.lock.locked() and not self._is_pinned(match_id):
                 del self._matches[match_id]
+                self.evictions += 1
                 excess -= 1
 
     def drop(self, match_id: bytes) -> None:

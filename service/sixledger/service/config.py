@@ -7,9 +7,14 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from sixledger.service.store.postgres_settings import PostgresSettings
+from sixledger.service.store.sealing import Seal
+from sixledger.service.store.urls import POSTGRES_SCHEMES
+
 PREFIX = "SIXLEDGER_"
 #: What callers from elsewhere may do unless the operator says otherwise: calls a second, matches, streams.
 _REMOTE_LIMIT = 100
+_MAX_WORKERS = 1024
 
 
 def _check_port(name: str, address: str) -> None:
@@ -27,7 +32,8 @@ class Settings:
     listen: str = "127.0.0.1:7655"
     #: Folder of store and keys, unless they are named themselves.
     data_dir: Path = Path("sixledger-data")
-    #: Store URL: `memory:` or `sqlite:PATH`; empty: `matches.db` in the data folder. May hold a password.
+    #: Store URL: `memory:`, `sqlite:PATH` or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`; empty: `matches.db` in
+    #: the data folder. May hold a password.
     store: str = field(default="", repr=False)
     #: Key file; None: `keys.json` in the data folder, or fresh keys for a store in memory.
     key_file: Path | None = None
@@ -87,8 +93,32 @@ class Settings:
     deadline_tick_s: float = 0.5
     #: Seconds that running calls get to finish when the server stops.
     grace_s: float = 10.0
+    #: Seconds between two looks whether the store answers; a server whose store does not is not ready.
+    ready_tick_s: float = 2.0
     #: Seconds from which a call is logged as slow.
     slow_call_s: float = 1.0
+    #: File with the keys under which root secrets are sealed in the store, 64 hexadecimal digits a line. The first one
+    #: seals, all of them open; None, and no `secret_keys`: secrets are kept as they are.
+    secret_key_file: Path | None = None
+    #: The same keys without a file, between commas.
+    secret_keys: str = field(default="", repr=False)
+    #: Connections to PostgreSQL for reading, at most; each process has one more for writing and one for wake-ups.
+    postgres_readers: int = 4
+    #: Seconds after which PostgreSQL gives a statement up.
+    postgres_statement_timeout_s: float = 10.0
+    #: Seconds for which a write or a read waits for a PostgreSQL that has gone; then callers are told to try again.
+    postgres_retry_s: float = 5.0
+    #: `yes`: a server brings the tables in PostgreSQL up to date when it starts; `no`: `sixledger db migrate` does.
+    postgres_migrate: str = "no"
+    #: `yes`: refuse a PostgreSQL that commits without a synchronous standby.
+    postgres_require_synchronous_standby: str = "no"
+    #: `yes`: servers of one database tell each other of new records by LISTEN and NOTIFY; `no`: they only look.
+    postgres_wakeups: str = "yes"
+    #: URL that leads past a pooler in transaction mode (`store` leads through it), for wake-ups and migrations; empty:
+    #: there is no such pooler. May hold a password.
+    postgres_direct: str = field(default="", repr=False)
+    #: Processes that `sixledger serve` starts behind the one address. More than 1 need a store in PostgreSQL.
+    workers: int = 1
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str], **given: Any) -> Settings:
@@ -126,12 +156,37 @@ class Settings:
         for name in ("calls_per_second", "max_open_matches", "max_streams_per_caller"):
             if not 0 <= (getattr(self, name) or 0) < 2**31:
                 raise ValueError(f"{name} must be 0 or more and fit 31 bits")
-        ticks = ("watch_tick_s", "heartbeat_s", "deadline_tick_s", "key_tick_s", "keepalive_s", "keepalive_timeout_s")
-        for name in (*ticks, "slow_call_s", "verification_cpu_s"):
+        ticks = ("watch_tick_s", "heartbeat_s", "deadline_tick_s", "key_tick_s", "ready_tick_s")
+        for name in (*ticks, "keepalive_s", "keepalive_timeout_s", "slow_call_s", "verification_cpu_s"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive")
         if not self.grace_s >= 0:
             raise ValueError("grace_s must not be negative")
+        if self.secret_key_file is not None and self.secret_keys:
+            raise ValueError("secret_key_file and secret_keys say the same: give one of them")
+        for name in ("postgres_migrate", "postgres_require_synchronous_standby", "postgres_wakeups"):
+            if getattr(self, name) not in ("yes", "no"):
+                raise ValueError(f"{name} must be yes or no")
+        self._check_workers()
+        try:
+            _ = self.postgres
+        except ValueError as error:
+            raise ValueError(f"postgres_{error}") from None
+
+    def _check_workers(self) -> None:
+        if not 1 <= self.workers <= _MAX_WORKERS:
+            raise ValueError(f"workers must be between 1 and {_MAX_WORKERS}")
+        if self.workers == 1:
+            return
+        if self.store_url.partition(":")[0] not in POSTGRES_SCHEMES:
+            raise ValueError(
+                "several workers need a store that they can share, and memory: and sqlite: are for one process: name "
+                "one in PostgreSQL as store, postgresql://USER@HOST/DATABASE, or let workers be 1"
+            )
+        if self.listen.startswith("unix:"):
+            raise ValueError(
+                "several workers share a port, not a socket file: listen on HOST:PORT, or let workers be 1"
+            )
 
     @property
     def is_local(self) -> bool:
@@ -154,6 +209,30 @@ class Settings:
     def store_url(self) -> str:
         """The store's URL, with its default."""
         return self.store or f"sqlite:{self.data_dir / 'matches.db'}"
+
+    def seal(self) -> Seal | None:
+        """What seals root secrets in the store; None: nothing does. Raises ValueError, or OSError for the file."""
+        text = self.secret_keys if self.secret_key_file is None else self.secret_key_file.read_text(encoding="utf-8")
+        if self.secret_key_file is None and not text:
+            return None
+        try:
+            return Seal.parse(text)
+        except ValueError as error:
+            name = "secret_keys" if self.secret_key_file is None else str(self.secret_key_file)
+            raise ValueError(f"{name}: {error}") from None
+
+    @property
+    def postgres(self) -> PostgresSettings:
+        """How a store in PostgreSQL works."""
+        return PostgresSettings(
+            readers=self.postgres_readers,
+            statement_timeout_s=self.postgres_statement_timeout_s,
+            retry_s=self.postgres_retry_s,
+            migrate=self.postgres_migrate == "yes",
+            require_synchronous_standby=self.postgres_require_synchronous_standby == "yes",
+            wakeups=self.postgres_wakeups == "yes",
+            direct=self.postgres_direct,
+        )
 
     @property
     def key_path(self) -> Path | None:

@@ -48,6 +48,7 @@ from sixledger.service.idempotency import (
     is_same_creation,
 )
 from sixledger.service.logs import Log
+from sixledger.service.restored import is_restored, refusal
 from sixledger.service.store import Appended, Entry, MatchRow, RequestTaken, Store, TokenFloor
 from sixledger.service.tokens import LOCKED
 from sixledger.v1 import engine_service_pb2, error_pb2, game_pb2, match_service_pb2, record_pb2
@@ -137,8 +138,12 @@ class MatchHost:
         """The match as far as it is known here, if it is in memory."""
         return self._cache.peek(match_id)
 
-    async def fresh(self, match_id: bytes, max_age_s: float = 0) -> Hosted:
-        """The match with every record of the store, looked up at most `max_age_s` ago."""
+    async def fresh(self, match_id: bytes, max_age_s: float = 0, *, news: str = "") -> Hosted:
+        """The match with every record of the store, looked up at most `max_age_s` ago.
+
+        `news` is for whoever looks on behalf of those who follow the match: what made it look, `wakeup` or `look`. How
+        long new records have waited for that is measured.
+        """
         hosted = await self.hosted(match_id)
         now = asyncio.get_running_loop().time()
         if max_age_s and now - hosted.checked_at < max_age_s:
@@ -146,7 +151,8 @@ class MatchHost:
         if hosted.match.over and hosted.checked_at:
             return hosted  # nothing can follow
         async with hosted.lock:
-            await self._catch_up(hosted)
+            if await self._catch_up(hosted) and news and self.metrics is not None:
+                self.metrics.news(news, (self.clock() - hosted.match.time_us) / 1_000_000)
         return hosted
 
     async def opening(self, match_id: bytes) -> record_pb2.MatchOpened:
@@ -302,8 +308,16 @@ class MatchHost:
         """
         hosted = await self.hosted(match_id)
         async with hosted.lock:
+            restored = is_restored(self.store, match_id)
             for _ in range(ATTEMPTS):
                 begun = time.perf_counter()
+                if restored:
+                    if action.WhichOneof("action") != "abort":
+                        if found := await self._made_before(hosted, action):
+                            return found
+                        raise refusal(match_id)
+                    # Its clocks have stood still: what ran out meanwhile costs nobody the match.
+                    action.time_us = min(action.time_us, hosted.match.first_deadline_us)
                 try:
                     if action.time_us > hosted.match.first_deadline_us:
                         await self._fire_before(hosted, action)
@@ -319,7 +333,7 @@ class MatchHost:
                 decided = time.perf_counter()
                 result = await self._append(hosted, action, after, record, display_name, bot)
                 if isinstance(result, Appended):
-                    self._measure(begun, decided)
+                    self._measure(action, begun, decided)
                     self._advance(hosted, after, record)
                     return Posted(hosted, after.seq, record, after.time_us)
                 if isinstance(result, RequestTaken):
@@ -346,6 +360,8 @@ class MatchHost:
 
     async def fire_due(self, match_id: bytes) -> int:
         """Fire the timers of a match whose deadline has passed; how many records that made."""
+        if is_restored(self.store, match_id):
+            return 0
         hosted = await self.hosted(match_id)
         async with hosted.lock:
             await self._catch_up(hosted)
@@ -360,6 +376,8 @@ class MatchHost:
             action = clocks.fire(timer, now_us)
             after, record = hosted.author.act(hosted.match, action)
             if isinstance(await self._append(hosted, action, after, record, None, None), Appended):
+                if self.metrics is not None:
+                    self.metrics.fired((now_us - timer.deadline_us) / 1_000_000)
                 self._advance(hosted, after, record)
                 fired.append(timer)
             else:  # another replica was faster
@@ -505,10 +523,10 @@ class MatchHost:
         """`behaviour`, traced now and then if anything is."""
         return behaviour if self._tracing is None else self._tracing.traced(name, behaviour)
 
-    def _measure(self, begun: float, decided: float) -> None:
+    def _measure(self, action: engine_service_pb2.Action, begun: float, decided: float) -> None:
         """An act that began then and was decided then is durable now, all by time.perf_counter."""
         if self.metrics is not None:
-            self.metrics.acted(decided - begun, time.perf_counter() - decided)
+            self.metrics.acted(action.WhichOneof("action"), decided - begun, time.perf_counter() - decided)
         if self._tracing is not None:
             self._tracing.acted(begun, decided)
 

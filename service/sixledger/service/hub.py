@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 #: The key of those who follow no match, and only want to know when the server stops or time has passed.
 NO_MATCH = b""
@@ -56,6 +56,8 @@ class Hub:
     def __init__(self) -> None:
         self._waiting: dict[bytes, set[Waiter]] = {}
         self._closed = False
+        #: Told of matches that somebody follows here, and in which another process may have appended.
+        self.on_news: Callable[[Collection[bytes]], None] | None = None
 
     @property
     def closed(self) -> bool:
@@ -96,6 +98,14 @@ class Hub:
         """Something may have happened in the match."""
         for waiter in self._waiting.get(match_id, ()):
             waiter.hint()
+
+    def heard(self, match_ids: Collection[bytes] | None) -> None:
+        """Another process may have appended in these matches, or in any (None): those that are followed are news."""
+        if self.on_news is None or self._closed:
+            return
+        followed = self.match_ids if match_ids is None else [each for each in match_ids if each in self._waiting]
+        if followed:
+            self.on_news(followed)
 
     def sweep(self, match_id: bytes, seq: int) -> None:
         """Wake those who have not seen record `seq` of the match: their hint got lost."""

@@ -13,6 +13,7 @@ from sixledger.ledger.hashing import sha256, u16
 from sixledger.ledger.records import redact
 from sixledger.service import caller
 from sixledger.service.api_keys import ApiKeys
+from sixledger.service.audit import audit
 from sixledger.service.bots import UNFINISHED, BotRunner, check_bot
 from sixledger.service.errors import (
     ServiceError,
@@ -28,7 +29,7 @@ from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import join_request_id
 from sixledger.service.redaction import record_for
 from sixledger.service.store import MatchRow, TokenFloor
-from sixledger.service.tokens import ANY_SEAT, INVITATIONS, LOCKED, OWNER_SEAT, Role, TokenMint
+from sixledger.service.tokens import ANY_SEAT, INVITATIONS, LOCKED, OWNER_SEAT, Claims, Role, TokenMint
 from sixledger.v1 import access_service_pb2, engine_service_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
 
@@ -324,16 +325,19 @@ class Lobby:
         if target == "own":
             await store.raise_floor(match_id, claims.seat, self._host.next_floor(match_id, claims.seat, now))
             token = self._made(claims.role, match_id, claims.seat, now)
+            audit("tokens_revoked", by=_name(claims), match=match_id.hex(), of=_name(claims))
             self._host.hub.hint(match_id)  # whoever follows with an old token is to be turned away
             return pb.RevokeTokensResponse(token=token, expires_us=self._tokens.expiry_us(token))
         self._tokens.check_owner(request.token, match_id, now)
         if target == "invitations":
             await store.raise_floor(match_id, INVITATIONS, self._host.next_floor(match_id, INVITATIONS, now))
+            audit("tokens_revoked", by="owner", match=match_id.hex(), of="invitations")
             return pb.RevokeTokensResponse()
         seats = (await self._host.fresh(match_id)).match.seats
         if request.seat >= len(seats) or not seats[request.seat].joined:
             raise wrong_phase(f"seat {request.seat} is not taken")
         await store.raise_floor(match_id, request.seat, TokenFloor(LOCKED, 2**63 - 1))
+        audit("tokens_revoked", by="owner", match=match_id.hex(), of=f"seat:{request.seat}")
         self._host.hub.hint(match_id)
         return pb.RevokeTokensResponse()
 
@@ -381,6 +385,11 @@ class Lobby:
         self, posted: Posted, viewer: int | None
     ) -> tuple[record_pb2.Record, list[record_pb2.LateOpenings]]:
         return await record_for(self._host, posted.hosted, posted.seq, posted.record, viewer)
+
+
+def _name(claims: Claims) -> str:
+    """Who shows a token, for the audit log."""
+    return "owner" if claims.role is Role.OWNER else f"seat:{claims.seat}"
 
 
 def _rotated(seat: int, seats: int) -> int:

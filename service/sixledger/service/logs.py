@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 import traceback
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, BinaryIO
 
@@ -20,20 +21,29 @@ def _serialise(event: Any, **_: Any) -> bytes:
     return json.dumps(event, separators=(",", ":"), default=lambda value: type(value).__name__).encode()
 
 
-def configure(level: str = "info", file: BinaryIO | None = None) -> None:
+#: What becomes of a line.
+PROCESSORS: Sequence[Any] = (
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.JSONRenderer(serializer=_serialise),
+)
+
+
+def configure(level: str = "info", file: BinaryIO | None = None, *, worker: str | None = None) -> None:
     """Log from `level` (debug, info, warning, error) on to `file`, by default standard error.
 
-    Raises ValueError for another level.
+    Every line says which `worker` of several processes wrote it. Raises ValueError for another level.
     """
     number = logging.getLevelNamesMapping().get(level.upper())
     if number is None:
         raise ValueError(f"log level {level!r} is none of debug, info, warning, error")
+
+    def named(_logger: Any, _method: str, event: Any) -> Any:
+        event["worker"] = worker
+        return event
+
     structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.JSONRenderer(serializer=_serialise),
-        ],
+        processors=PROCESSORS if worker is None else [named, *PROCESSORS],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=structlog.BytesLoggerFactory(file=file or sys.stderr.buffer),
         cache_logger_on_first_use=False,

@@ -24,6 +24,7 @@ from sixledger.service.idempotency import created_match_id
 from sixledger.service.lobby import Lobby, OwnerRules, rematch_request
 from sixledger.service.paging import page_token, read_page_token
 from sixledger.service.play import PlayLimits, PlayStream
+from sixledger.service.restored import is_restored
 from sixledger.service.store import Cursor
 from sixledger.service.tokens import TokenMint
 from sixledger.service.watch import Pulse, WatchTiming, watch
@@ -152,6 +153,7 @@ class MatchServicer(Lobby):
             rematch=await self._rematch(hosted),
             clock=reading(match, self._host.clock()),
             fairness=str(fairness(match)),
+            restored=is_restored(self._host.store, match.match_id),
         )
         for number, seat in enumerate(match.seats):
             info.seats.add(

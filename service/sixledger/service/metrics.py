@@ -17,7 +17,7 @@ from sixledger.engine.version import __version__
 from sixledger.ledger.match import Match
 from sixledger.ledger.origin_signer import OriginSigner
 from sixledger.service.errors import Reason, contract
-from sixledger.v1 import match_service_pb2, replay_service_pb2
+from sixledger.v1 import engine_service_pb2, match_service_pb2, replay_service_pb2
 
 #: Seconds: from what memory answers to what a caller gives up on.
 _SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -32,6 +32,7 @@ class Cache(Protocol):
 
     hits: int
     misses: int
+    evictions: int
 
     def matches(self) -> Iterable[Match]:
         """The matches in memory."""
@@ -75,6 +76,25 @@ class Metrics:
         self._decided, self._stored, self._signed = (
             phases.labels(phase).observe for phase in ("decide", "store", "sign")
         )
+        acts = Counter("sixledger_acts", "Acts whose record is durable.", ["action"], registry=registry)
+        self._acts = {name: acts.labels(name).inc for name in _ACTIONS}
+        self._timer_lag = Histogram(
+            "sixledger_timer_lag_seconds",
+            "Time from a deadline until its timer fired.",
+            buckets=_SECONDS,
+            registry=registry,
+        ).observe
+        lag = Histogram(
+            "sixledger_news_lag_seconds",
+            "Time from a record of another server until those who follow the match here were woken.",
+            ["found_by"],
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._news = {found_by: lag.labels(found_by).observe for found_by in ("wakeup", "look")}
+        self._ready = Gauge(
+            "sixledger_ready", "1 while the server takes calls and its store answers.", registry=registry
+        )
         self.conflict = Counter(
             "sixledger_store_conflicts", "Appends that lost their number to another replica.", registry=registry
         ).inc
@@ -116,14 +136,29 @@ class Metrics:
         """A call, or an item of one, was refused."""
         self._rejected[reason].inc()
 
-    def acted(self, decide_s: float, store_s: float) -> None:
-        """A record was made and is durable."""
+    def acted(self, action: str | None, decide_s: float, store_s: float) -> None:
+        """The record of an act is durable. `action` is the field of Action that says what was done."""
+        if action is not None:
+            self._acts[action]()
         self._decided(decide_s)
         self._stored(store_s)
 
     def signed(self, seconds: float) -> None:
         """A head was signed."""
         self._signed(seconds)
+
+    def fired(self, seconds: float) -> None:
+        """A timer fired so long after its deadline, and its record is durable."""
+        self._acts["fire"]()
+        self._timer_lag(seconds)
+
+    def news(self, found_by: str, seconds: float) -> None:
+        """A record of another server was found so long after it was made; by the clocks of both, which may differ."""
+        self._news[found_by](max(seconds, 0.0))
+
+    def ready(self, is_ready: bool) -> None:
+        """The server is ready for calls, or is not."""
+        self._ready.set(is_ready)
 
     def flushed(self, appends: int, seconds: float) -> None:
         """The store has made a batch durable. From any thread."""
@@ -154,9 +189,10 @@ class Metrics:
             for status, gauge in self._matches.items():
                 gauge.set(found[status])
 
-    def lookups(self) -> tuple[int, int]:
-        """Hits and misses of the cache."""
-        return (self._cache.hits, self._cache.misses) if self._cache is not None else (0, 0)
+    def lookups(self) -> tuple[int, int, int]:
+        """Hits, misses and evictions of the cache."""
+        cache = self._cache
+        return (cache.hits, cache.misses, cache.evictions) if cache is not None else (0, 0, 0)
 
     def text(self) -> bytes:
         """Everything in the text format of Prometheus, of type CONTENT_TYPE."""
@@ -205,9 +241,13 @@ class _CacheLookups:
     def collect(self) -> Iterable[CounterMetricFamily]:
         """Called for every look."""
         family = CounterMetricFamily("sixledger_cache_lookups", "Looks for a match in memory.", labels=["result"])
-        for result, count in zip(("hit", "miss"), self._metrics.lookups(), strict=True):
-            family.add_metric([result], count)
+        hits, misses, evictions = self._metrics.lookups()
+        family.add_metric(["hit"], hits)
+        family.add_metric(["miss"], misses)
         yield family
+        yield CounterMetricFamily(
+            "sixledger_cache_evictions", "Matches that left memory to make room for others.", value=evictions
+        )
 
     def describe(self) -> Iterable[CounterMetricFamily]:
         """What `collect` will tell."""
@@ -228,6 +268,7 @@ class TimedSigner(OriginSigner):
         return note
 
 
+_ACTIONS = [field.name for field in engine_service_pb2.Action.DESCRIPTOR.oneofs_by_name["action"].fields]
 _STATUSES = [number for number in match_service_pb2.MatchStatus.values() if number]
 _VERDICTS = [number for number in replay_service_pb2.Verdict.values() if number]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 import grpc.aio
-from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 from sixledger.engine.version import __version__
@@ -37,7 +37,10 @@ from sixledger.service.key_watch import KeyWatch
 from sixledger.service.keyring import Keyring
 from sixledger.service.lobby import OwnerRules
 from sixledger.service.match_servicer import MatchServicer
+from sixledger.service.member import Member
+from sixledger.service.news import News
 from sixledger.service.play import PlayLimits
+from sixledger.service.readiness import Readiness
 from sixledger.service.replay_servicer import ReplayServicer
 from sixledger.service.store import Store, open_store
 from sixledger.service.timekeeper import Timekeeper
@@ -66,6 +69,8 @@ class Server:
     timekeeper: Timekeeper
     #: Takes up changed keys; there once the server has started.
     key_watch: KeyWatch
+    #: Whether it should get calls; there once the server has started.
+    readiness: Readiness
 
     def __init__(
         self,
@@ -129,13 +134,23 @@ class Server:
             resources.push_async_callback(self._server.stop, None)
             self._listen()
             self._add_services(store, resources)
+            self.readiness = Readiness(
+                store,
+                self._health,
+                names=self._names,
+                draining=lambda: self.gate.draining,
+                tick_s=self.settings.ready_tick_s,
+                metrics=self.metrics,
+            )
             await self._server.start()
             if self.metrics is not None:
                 await self._open_admin_port(self.metrics, resources)
-            for name in self._names:
-                await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+            resources.push_async_callback(self.readiness.close)
+            await self.readiness.start()
             self._resources = resources.pop_all()
         key = str(self.host.signer.verifier_key)
+        for remark in self.host.store.remarks:
+            self._log.info("store", remark=remark)
         self._log.info("started", address=self.address, verifier_key=key, version=__version__)
         if self.admin is not None:
             self._log.info("admin_port", address=self.admin.address)
@@ -145,7 +160,7 @@ class Server:
     def _open_store(self) -> Store:
         if self.settings.store_url != "memory:":
             self.settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return open_store(self.settings.store_url)
+        return open_store(self.settings.store_url, postgres=self.settings.postgres, seal=self.settings.seal())
 
     def _listen(self) -> None:
         settings = self.settings
@@ -215,6 +230,9 @@ class Server:
         self.timekeeper = Timekeeper(self.host, settings.deadline_tick_s)
         self.timekeeper.start()
         resources.push_async_callback(self.timekeeper.close)
+        news = News(self.host)
+        news.start()
+        resources.push_async_callback(news.close)
         matches.bots.start()
         resources.push_async_callback(matches.bots.close)
         access = AccessServicer(keys)
@@ -246,11 +264,12 @@ class Server:
     async def _open_admin_port(self, metrics: Metrics, resources: AsyncExitStack) -> None:
         from sixledger.service.admin_port import AdminPort
 
-        self.admin = AdminPort(self.settings.admin_listen, metrics, lambda: "stopping" * self.gate.draining)
+        self.admin = AdminPort(self.settings.admin_listen, metrics, lambda: self.readiness.missing)
         await self.admin.start(
             [handler_of(*service) for service in self._admin_services],
             [descriptor.full_name for descriptor, _ in self._admin_services],
             [self._admin_gate],
+            health=self._health,
         )
         resources.push_async_callback(self.admin.stop)
 
@@ -281,6 +300,7 @@ class Server:
         self._log.info("stopping", running=self.gate.running)
         await self._health.enter_graceful_shutdown()
         self.gate.drain()
+        self.readiness.measure()
         # Watches end at once; unary calls finish. Only then the transport closes: it would cancel what runs.
         self.host.hub.close()
         idle = await self.gate.idle(grace_s)
@@ -311,7 +331,8 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", settings.max_request_bytes),
         ("grpc.max_send_message_length", 64 << 20),
         ("grpc.max_concurrent_streams", settings.max_streams),
-        ("grpc.so_reuseport", 0),
+        # Off for one process, so that a second server on an address is told that it is taken.
+        ("grpc.so_reuseport", int(settings.workers > 1)),
         ("grpc.keepalive_time_ms", int(settings.keepalive_s * 1000)),
         ("grpc.keepalive_timeout_ms", int(settings.keepalive_timeout_s * 1000)),
         # The time before alone ends nothing: an answer may take a minute unless this says otherwise.
@@ -325,20 +346,28 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
     ]
 
 
-def run(settings: Settings, *, started: Callable[[Server], None] | None = None) -> None:
+def run(
+    settings: Settings,
+    *,
+    started: Callable[[Server], None] | None = None,
+    keyring: Keyring | None = None,
+    member: Member | None = None,
+) -> None:
     """Serve until SIGINT or SIGTERM; a second one cuts running calls off.
 
-    `started` is called once the server answers. Uses uvloop where it is installed. Raises what
-    `Server.start` raises.
+    `started` is called once the server answers. A `member` of several processes with the same `keyring` stops when its
+    supervisor says so. Uses uvloop where it is installed. Raises what `Server.start` raises.
     """
-    logs.configure(settings.log_level)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(settings, started))
+    logs.configure(settings.log_level, worker=member.name if member is not None else None)
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        runner.run(_serve(settings, started, keyring, member))
 
 
-async def _serve(settings: Settings, started: Callable[[Server], None] | None) -> None:
+async def _serve(
+    settings: Settings, started: Callable[[Server], None] | None, keyring: Keyring | None, member: Member | None
+) -> None:
     signalled = asyncio.Event()
-    server = Server(settings)
+    server = Server(settings, keyring=keyring)
     await server.start()
 
     def on_signal() -> None:
@@ -347,7 +376,9 @@ async def _serve(settings: Settings, started: Callable[[Server], None] | None) -
         signalled.set()
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    if member is not None:
+        member.listen(stop=signalled.set, cut=server.gate.give_up)
+    for number in (signal.SIGINT, signal.SIGTERM) if member is None else ():
         try:
             loop.add_signal_handler(number, on_signal)
         except NotImplementedError:  # on Windows
@@ -364,7 +395,8 @@ async def _serve(settings: Settings, started: Callable[[Server], None] | None) -
     await server.stop()
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """What makes event loops: uvloop where it is installed."""
     try:
         import uvloop
     except ImportError:

@@ -72,7 +72,7 @@ class Pulse:
             hub.wake_due(loop.time())
             for match_id in hub.match_ids:
                 try:
-                    hosted = await self.host.fresh(match_id, tick_s / 2)
+                    hosted = await self.host.fresh(match_id, tick_s / 2, news="look")
                 except Exception:  # whoever follows the match meets it as well, and can say so
                     hub.sweep(match_id, 1 << 62)
                 else:

@@ -26,7 +26,8 @@ ClientError
  │    ├── RateLimited                RATE_LIMITED         retried before it is raised; `retry_after`
  │    ├── QuotaExceeded              QUOTA_EXCEEDED       `retry_after`
  │    ├── MatchPaused                PAUSED
- │    └── TimerDue                   TIMER_DUE
+ │    ├── TimerDue                   TIMER_DUE
+ │    └── MatchRestored              RESTORED
  ├── TransportError               no answer of the service: `code` is the gRPC status
  ├── Closed                       the client or the table was closed
  ├── UnknownRuleset               this build cannot follow the rules of the match
@@ -279,6 +280,12 @@ class TimerDue(ServiceError):
     """A deadline has passed and its timer has not fired. Only callers of the engine service see it."""
 
     REASON = error_pb2.REASON_TIMER_DUE
+
+
+class MatchRestored(ServiceError):
+    """The match was restored from a backup that may lack its newest records: it can be read and aborted, no more."""
+
+    REASON = error_pb2.REASON_RESTORED
 
 
 BY_REASON: Mapping[str, type[ServiceError]] = {

@@ -78,6 +78,8 @@ class _ReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Reason.ValueTy
     """The match is paused."""
     REASON_TIMER_DUE: _Reason.ValueType  # 41
     """A deadline has passed and its timer has not fired. For callers of EngineService, who own the match."""
+    REASON_RESTORED: _Reason.ValueType  # 50
+    """The match was restored from a backup that may lack its newest records: it can be read and aborted, nothing else."""
 
 class Reason(_Reason, metaclass=_ReasonEnumTypeWrapper):
     """Reason of an error. Travels as `google.rpc.ErrorInfo.reason` (without the prefix `REASON_`) in
@@ -136,6 +138,8 @@ REASON_PAUSED: Reason.ValueType  # 40
 """The match is paused."""
 REASON_TIMER_DUE: Reason.ValueType  # 41
 """A deadline has passed and its timer has not fired. For callers of EngineService, who own the match."""
+REASON_RESTORED: Reason.ValueType  # 50
+"""The match was restored from a backup that may lack its newest records: it can be read and aborted, nothing else."""
 Global___Reason: _TypeAlias = Reason  # noqa: Y015
 
 @_typing.final

@@ -1428,6 +1428,7 @@ class MatchInfo(_message.Message):
     REMATCH_FIELD_NUMBER: _builtins.int
     CLOCK_FIELD_NUMBER: _builtins.int
     FAIRNESS_FIELD_NUMBER: _builtins.int
+    RESTORED_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     status: Global___MatchStatus.ValueType
@@ -1450,6 +1451,8 @@ class MatchInfo(_message.Message):
     """The rematch of this match, 16 bytes; empty if there is none yet."""
     fairness: _builtins.str
     """Label of the deal and a sentence that says why, for people: how fair it is, or can be as long as nothing is dealt."""
+    restored: _builtins.bool
+    """True if it was restored from a backup: it can be read and aborted, nothing else."""
     @_builtins.property
     def opened(self) -> _record_pb2.MatchOpened:
         """How it was opened."""
@@ -1484,10 +1487,11 @@ class MatchInfo(_message.Message):
         rematch: _builtins.bytes = ...,
         clock: Global___ClockState | None = ...,
         fairness: _builtins.str = ...,
+        restored: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "opened", b"opened"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "created_us", b"created_us", "decision", b"decision", "fairness", b"fairness", "first_hash", b"first_hash", "match_id", b"match_id", "no_spectators", b"no_spectators", "opened", b"opened", "private", b"private", "record_count", b"record_count", "rematch", b"rematch", "rematch_of", b"rematch_of", "seats", b"seats", "status", b"status", "to_act", b"to_act"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "created_us", b"created_us", "decision", b"decision", "fairness", b"fairness", "first_hash", b"first_hash", "match_id", b"match_id", "no_spectators", b"no_spectators", "opened", b"opened", "private", b"private", "record_count", b"record_count", "rematch", b"rematch", "rematch_of", b"rematch_of", "restored", b"restored", "seats", b"seats", "status", b"status", "to_act", b"to_act"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

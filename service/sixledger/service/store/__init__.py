@@ -3,7 +3,7 @@
 async with open_store("sqlite:matches.db") as store:
     result = await store.append(entry)
 
-StoreError    the store cannot do it now; nothing was changed
+StoreError    the store cannot do it now; nothing was changed (UnknownOutcome: a write may have been made)
 ValueError    an argument, or the URL, that no store takes
 """
 
@@ -22,9 +22,11 @@ from sixledger.service.store.base import (
     Store,
     StoreError,
     TokenFloor,
+    UnknownOutcome,
 )
 from sixledger.service.store.checks import MAX_RECORD_BYTES
 from sixledger.service.store.memory import MemoryStore
+from sixledger.service.store.postgres_settings import PostgresSettings
 from sixledger.service.store.sqlite import SqliteSettings, SqliteStore
 from sixledger.service.store.urls import open_store
 
@@ -38,6 +40,7 @@ __all__ = [
     "Entry",
     "MatchRow",
     "MemoryStore",
+    "PostgresSettings",
     "RequestTaken",
     "SeqTaken",
     "SqliteSettings",
@@ -45,5 +48,6 @@ __all__ = [
     "Store",
     "StoreError",
     "TokenFloor",
+    "UnknownOutcome",
     "open_store",
 ]

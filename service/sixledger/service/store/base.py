@@ -10,7 +10,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+if TYPE_CHECKING:
+    from sixledger.service.store.sealing import Seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,13 @@ class StoreError(Exception):
     """The store cannot do it now (disk full, database locked, closed). Nothing was changed."""
 
 
+class UnknownOutcome(StoreError):
+    """The store was lost in the middle of a write, and has not come back in time to be asked.
+
+    The write may have become durable or not; its idempotency key tells, once the store is back.
+    """
+
+
 class Store(ABC):
     """A store of matches and their ledgers.
 
@@ -152,6 +162,13 @@ class Store(ABC):
 
     #: Told, from any thread, how many appends a flush made durable and how many seconds it took.
     on_flush: Callable[[int, float], None] | None = None
+    #: Told, on the loop, of matches in which another process may have appended, or None: in any. Only a store that
+    #: several processes share tells it, and it is no more than a hint: it may come late, twice, or not at all.
+    on_foreign: Callable[[Collection[bytes] | None], None] | None = None
+    #: What an operator should know of the store, once it is open.
+    remarks: Sequence[str] = ()
+    #: Seals root secrets before they are kept, and opens them; None: they are kept as they are. Set it before `open`.
+    seal: Seal | None = None
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -225,6 +242,25 @@ class Store(ABC):
     @abstractmethod
     async def matches_with_bots(self, statuses: Collection[int]) -> Sequence[bytes]:
         """The matches of these statuses in which the server plays a seat, oldest first."""
+
+    @abstractmethod
+    async def match_ids(self, statuses: Collection[int], *, after: bytes | None, limit: int) -> Sequence[bytes]:
+        """At most `limit` matches of these statuses, private ones too, by match id, after the given one."""
+
+    @abstractmethod
+    async def erase_names(self, match_id: bytes | None, seat: int | None, name: str | None) -> int:
+        """Erase the display names that fit what is given (None: any); how many there were.
+
+        Raises ValueError if nothing is given.
+        """
+
+    @abstractmethod
+    async def kept_secrets(self, *, after: bytes | None, limit: int) -> Sequence[tuple[bytes, bytes]]:
+        """At most `limit` matches by match id, after the given one, each with its root secret as it is kept."""
+
+    @abstractmethod
+    async def replace_secret(self, match_id: bytes, before: bytes, after: bytes) -> bool:
+        """Keep another form of the root secret of a match. False, and nothing changed, if the kept one is another."""
 
     @abstractmethod
     async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:

@@ -92,6 +92,26 @@ def check_statuses(owner: str, statuses: Collection[int]) -> None:
         _check_number("status", status, _MAX_U32)
 
 
+def check_match_ids(statuses: Collection[int], after: bytes | None, limit: int) -> None:
+    """Raise ValueError unless matches of these statuses can be asked for."""
+    check_statuses("", statuses)
+    if after is not None:
+        check_id("after", after)
+    _check_number("limit", limit, _MAX_I64)
+
+
+def check_erasure(match_id: bytes | None, seat: int | None, name: str | None) -> None:
+    """Raise ValueError unless it is said which names to erase. A name is not repeated: it is personal data."""
+    if match_id is None and seat is None and name is None:
+        raise ValueError("say which display names to erase: of a match, of a seat, or a name")
+    if match_id is not None:
+        check_id("match_id", match_id)
+    if seat is not None:
+        _check_number("seat", seat, _MAX_U32)
+    if name is not None:
+        _check_text("name", name)
+
+
 def check_listing(
     status: int | None, game: str | None, after: Cursor | None, limit: int, owner: str | None = None
 ) -> None:
@@ -106,6 +126,13 @@ def check_listing(
     if after is not None:
         _check_number("created_us", after.created_us, _MAX_I64)
         check_id("match_id", after.match_id)
+
+
+def check_secrets_page(after: bytes | None, limit: int) -> None:
+    """Raise ValueError unless a page of root secrets can be asked for like this."""
+    _check_number("limit", limit, _MAX_I64)
+    if after is not None:
+        check_id("match_id", after)
 
 
 def check_deadlines(after: Due | None, limit: int) -> None:

@@ -25,13 +25,17 @@ from sixledger.service.store.checks import (
     check_creation,
     check_deadlines,
     check_entry,
+    check_erasure,
     check_floor,
     check_id,
     check_key,
     check_listing,
+    check_match_ids,
     check_page,
+    check_secrets_page,
     check_statuses,
 )
+from sixledger.service.store.sealing import opened, sealed
 
 
 @dataclass(slots=True)
@@ -96,7 +100,7 @@ class MemoryStore(Store):
         self._check_open()
         if row.match_id in self._matches:
             return False
-        match = self._matches[row.match_id] = _Match(row)
+        match = self._matches[row.match_id] = _Match(sealed(self.seal, row))
         match.add(first)
         insort(self._order, (row.created_us, row.match_id))
         self._move_deadline(row.match_id, 0, match.row.next_deadline_us)
@@ -131,7 +135,7 @@ class MemoryStore(Store):
     async def match(self, match_id: bytes) -> MatchRow | None:
         """As `Store.match`."""
         match = self._find(match_id)
-        return None if match is None else match.row
+        return None if match is None else opened(self.seal, match.row)
 
     async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
         """As `Store.records`."""
@@ -177,7 +181,7 @@ class MemoryStore(Store):
                 continue
             if row.private if owner is None else not owner or row.owner != owner:
                 continue
-            page.append(row)
+            page.append(opened(self.seal, row))
         return page
 
     async def count_matches(self, owner: str, statuses: Collection[int]) -> int:
@@ -199,6 +203,42 @@ class MemoryStore(Store):
         self._check_open()
         found = (self._matches[match_id] for _, match_id in self._order)
         return [match.row.match_id for match in found if match.bots and match.row.status in statuses]
+
+    async def match_ids(self, statuses: Collection[int], *, after: bytes | None, limit: int) -> Sequence[bytes]:
+        """As `Store.match_ids`."""
+        check_match_ids(statuses, after, limit)
+        self._check_open()
+        found = sorted(match_id for match_id, match in self._matches.items() if match.row.status in statuses)
+        start = 0 if after is None else bisect_right(found, after)
+        return found[start : start + limit]
+
+    async def erase_names(self, match_id: bytes | None, seat: int | None, name: str | None) -> int:
+        """As `Store.erase_names`."""
+        check_erasure(match_id, seat, name)
+        self._check_open()
+        erased = 0
+        for found_id, match in self._matches.items():
+            if match_id in (None, found_id):
+                fitting = [each for each, kept in match.names.items() if seat in (None, each) and name in (None, kept)]
+                for each in fitting:
+                    del match.names[each]
+                erased += len(fitting)
+        return erased
+
+    async def kept_secrets(self, *, after: bytes | None, limit: int) -> Sequence[tuple[bytes, bytes]]:
+        """As `Store.kept_secrets`."""
+        check_secrets_page(after, limit)
+        self._check_open()
+        found = sorted(match_id for match_id in self._matches if after is None or match_id > after)[:limit]
+        return [(match_id, self._matches[match_id].row.root_secret) for match_id in found]
+
+    async def replace_secret(self, match_id: bytes, before: bytes, after: bytes) -> bool:
+        """As `Store.replace_secret`."""
+        match = self._find(match_id)
+        if match is None or match.row.root_secret != before:
+            return False
+        match.row = replace(match.row, root_secret=after)
+        return True
 
     async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
         """As `Store.deadlines`."""

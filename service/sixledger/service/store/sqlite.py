@@ -29,19 +29,31 @@ from sixledger.service.store.checks import (
     check_creation,
     check_deadlines,
     check_entry,
+    check_erasure,
     check_floor,
     check_id,
     check_key,
     check_listing,
+    check_match_ids,
     check_page,
+    check_secrets_page,
     check_statuses,
 )
 from sixledger.service.store.group_commit import GroupCommit
+from sixledger.service.store.sealing import opened, sealed
 from sixledger.service.store.sqlite_checkpoint import Checkpointer
 from sixledger.service.store.sqlite_lock import FileLock
 from sixledger.service.store.sqlite_reader import Reader
 from sixledger.service.store.sqlite_schema import check_library, connect, create_file, prepare
-from sixledger.service.store.sqlite_writer import PUT_API_KEY, RAISE_FLOOR, Aside, BatchWriter, Job
+from sixledger.service.store.sqlite_writer import (
+    ERASE_NAMES,
+    PUT_API_KEY,
+    RAISE_FLOOR,
+    RESEAL,
+    Aside,
+    BatchWriter,
+    Job,
+)
 
 T = TypeVar("T")
 
@@ -120,7 +132,7 @@ class SqliteStore(Store):
     async def create(self, row: MatchRow, first: Entry) -> bool:
         """As `Store.create`."""
         check_creation(row, first)
-        job = Job(first, row)
+        job = Job(first, sealed(self.seal, row))
         result = await self._opened().commits.submit(row.match_id, job, len(first.record))
         return isinstance(result, Appended)
 
@@ -132,7 +144,8 @@ class SqliteStore(Store):
     async def match(self, match_id: bytes) -> MatchRow | None:
         """As `Store.match`."""
         check_id("match_id", match_id)
-        return await self._read(lambda reader: reader.match(match_id))
+        row = await self._read(lambda reader: reader.match(match_id))
+        return None if row is None else opened(self.seal, row)
 
     async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
         """As `Store.records`."""
@@ -162,7 +175,8 @@ class SqliteStore(Store):
     ) -> Sequence[MatchRow]:
         """As `Store.list_matches`."""
         check_listing(status, game, after, limit, owner)
-        return await self._read(lambda reader: reader.list_matches(status, game, after, limit, free_seats, owner))
+        rows = await self._read(lambda reader: reader.list_matches(status, game, after, limit, free_seats, owner))
+        return [opened(self.seal, row) for row in rows]
 
     async def count_matches(self, owner: str, statuses: Collection[int]) -> int:
         """As `Store.count_matches`."""
@@ -178,6 +192,33 @@ class SqliteStore(Store):
         """As `Store.matches_with_bots`."""
         check_statuses("", statuses)
         return await self._read(lambda reader: reader.matches_with_bots(list(statuses)))
+
+    async def match_ids(self, statuses: Collection[int], *, after: bytes | None, limit: int) -> Sequence[bytes]:
+        """As `Store.match_ids`."""
+        check_match_ids(statuses, after, limit)
+        return await self._read(lambda reader: reader.match_ids(list(statuses), after, limit))
+
+    async def erase_names(self, match_id: bytes | None, seat: int | None, name: str | None) -> int:
+        """As `Store.erase_names`."""
+        check_erasure(match_id, seat, name)
+        # Counted beforehand: the writer answers with no more than that it has written.
+        found = await self._read(lambda reader: reader.count_names(match_id, seat, name))
+        if found:
+            await self._aside(Aside(ERASE_NAMES, (match_id, match_id, seat, seat, name, name)))
+        return found
+
+    async def kept_secrets(self, *, after: bytes | None, limit: int) -> Sequence[tuple[bytes, bytes]]:
+        """As `Store.kept_secrets`."""
+        check_secrets_page(after, limit)
+        return await self._read(lambda reader: reader.kept_secrets(after, limit))
+
+    async def replace_secret(self, match_id: bytes, before: bytes, after: bytes) -> bool:
+        """As `Store.replace_secret`."""
+        check_id("match_id", match_id)
+        await self._aside(Aside(RESEAL, (after, match_id, before)))
+        # The writer answers with no more than that it has written.
+        row = await self._read(lambda reader: reader.match(match_id))
+        return row is not None and row.root_secret == after
 
     async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
         """As `Store.deadlines`."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from sixledger.service.store.base import ApiKeyRow, Cursor, Due, MatchRow
 from sixledger.service.store.sqlite_schema import SEQ_BITS
+from sixledger.service.store.sqlite_writer import FITTING_NAMES
 
 _COLUMNS = (
     "match_id, game, seats, created_us, root_secret, status, joined, owner, private, no_spectators, rematch_of, "
@@ -123,6 +124,30 @@ class Reader:
             tuple(statuses),
         ).fetchall()
         return [match_id for (match_id,) in rows]
+
+    def match_ids(self, statuses: Sequence[int], after: bytes | None, limit: int) -> list[bytes]:
+        """As Store.match_ids."""
+        rows = self._connection.execute(
+            f"SELECT match_id FROM matches WHERE status IN ({_marks(statuses)}) AND match_id > ? "  # noqa: S608 - question marks
+            "ORDER BY match_id LIMIT ?",
+            (*statuses, after or b"", limit),
+        ).fetchall()
+        return [match_id for (match_id,) in rows]
+
+    def count_names(self, match_id: bytes | None, seat: int | None, name: str | None) -> int:
+        """How many display names fit, as for Store.erase_names."""
+        rows = self._connection.execute(
+            f"SELECT count(*) FROM display_names WHERE {FITTING_NAMES}",  # noqa: S608 - constants
+            (match_id, match_id, seat, seat, name, name),
+        ).fetchall()
+        return int(rows[0][0])
+
+    def kept_secrets(self, after: bytes | None, limit: int) -> list[tuple[bytes, bytes]]:
+        """As Store.kept_secrets."""
+        return self._connection.execute(
+            "SELECT match_id, root_secret FROM matches WHERE match_id > ? ORDER BY match_id LIMIT ?",
+            (after or b"", limit),
+        ).fetchall()
 
     def deadlines(self, after: Due | None, limit: int) -> list[Due]:
         """As Store.deadlines."""

@@ -45,6 +45,13 @@ RAISE_FLOOR = (
 )
 PUT_API_KEY = "INSERT OR REPLACE INTO api_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _OPEN_MATCH = f"INSERT INTO matches VALUES ({','.join('?' * 13)})"  # noqa: S608 - question marks
+#: The names of a match, of a seat and with this text; each given twice, and null is any.
+FITTING_NAMES = (
+    "(? IS NULL OR match = (SELECT id FROM matches WHERE match_id = ?)) AND (? IS NULL OR seat = ?) "
+    "AND (? IS NULL OR name = ?)"
+)
+ERASE_NAMES = f"DELETE FROM display_names WHERE {FITTING_NAMES}"  # noqa: S608 - constants
+RESEAL = "UPDATE matches SET root_secret = ? WHERE match_id = ? AND root_secret = ?"
 _SET_NAME = "INSERT INTO display_names VALUES (?, ?, ?) ON CONFLICT (match, seat) DO UPDATE SET name = excluded.name"
 
 
