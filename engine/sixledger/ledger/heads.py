@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from sixledger.ledger import keys
+from sixledger.ledger import ed25519, keys
 from sixledger.ledger.hashing import sha256
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -117,7 +117,7 @@ class HeadSigner:
     def __init__(self, origin: str, private_key: Ed25519PrivateKey) -> None:
         """Raises ValueError if `origin` cannot be the name of an origin."""
         self.origin = check_origin(origin)
-        self._private_key = private_key
+        self._sign = ed25519.signing(private_key)
         self._key = VerifierKey(origin, keys.public_bytes(private_key))
         self._key_hash = self._key.hash
 
@@ -134,7 +134,7 @@ class HeadSigner:
     def sign(self, match_id: bytes, count: int, record_hash: bytes, time_us: int) -> str:
         """The signed note for the first `count` records of a match."""
         text = Head(self.origin, match_id, count, record_hash, time_us).text()
-        signature = self._key_hash + self._private_key.sign(text.encode())
+        signature = self._key_hash + self._sign(text.encode())
         return f"{text}\n— {self.origin} {base64.b64encode(signature).decode()}\n"
 
 
