@@ -9,7 +9,7 @@ from sixledger.engine.errors import EngineError
 from sixledger.engine.registry import Registry
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.verify.rerun import CONFUSED, Rerun
-from sixledger.ledger.verify.subject import Subject, check_chain, check_seeds
+from sixledger.ledger.verify.subject import Subject, check_chain, check_seeds, collect_reveals
 from sixledger.v1 import record_pb2
 
 
@@ -26,6 +26,7 @@ def recompute(records: Sequence[record_pb2.Record], seq: int, registry: Registry
         if fault.seq is None or fault.seq <= seq:
             return []  # later records only lack their reveals
     try:
+        collect_reveals(subject)
         check_seeds(subject)
         assert subject.seeds is not None, "the layer has made it"
         before = Subject(records[:seq], registry=registry, bodies=subject.bodies[:seq], parts=subject.parts[:seq])

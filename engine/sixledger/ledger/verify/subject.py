@@ -237,9 +237,14 @@ def check_openings(subject: Subject) -> None:
             if found != seals[index][2]:
                 fault = LedgerFault(BAD_OPENING, "openings", f"the opening of seal {index} does not fit its commitment")
                 raise at(differing(fault, (f"seals[{index}].commitment", b64(seals[index][2]), b64(found))), seq)
+    collect_reveals(subject)
+    _check_viewer(subject)
+
+
+def collect_reveals(subject: Subject) -> None:
+    """What the accepted records reveal of the seeds; fills `reveals` and `revealed`."""
     subject.reveals = [(seq, reveal) for seq, body in enumerate(subject.bodies) for reveal in body.reveals]
     subject.revealed = max((reveal.epoch for _, reveal in subject.reveals), default=0)
-    _check_viewer(subject)
 
 
 def _check_viewer(subject: Subject) -> None:
@@ -266,7 +271,7 @@ def _check_viewer(subject: Subject) -> None:
 
 
 def check_seeds(subject: Subject) -> None:
-    """Every revealed seed leads to the commitment of record 0. Raises LedgerFault."""
+    """Every revealed seed leads to the commitment of record 0; `reveals` are collected. Raises LedgerFault."""
     opened = subject.opened
     assert opened is not None, "the chain layer came first"
     if len(opened.commitment) != 32:
