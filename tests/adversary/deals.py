@@ -137,7 +137,7 @@ def the_epoch_that_is_played(where: Scene, records: Records) -> int:
     return seq
 
 
-@lie("reveal-never", "TAMPERED", "seeds", "base", "nifty", "forces", "piece", "running")
+@lie("reveal-never", "RULES_DIVERGENCE", "rules", "base", "nifty", "forces", "piece", "running")
 def an_ended_epoch_not_revealed(where: Scene, records: Records) -> int:
     seq = _revealing(where, skip=-1)
     with editing(records[seq]) as body:

@@ -74,6 +74,7 @@ def test_help_loads_neither_games_nor_the_network() -> None:
         (["keys", "trust", "missing.vkey"], 2, "missing.vkey"),
         (["keys", "forget", "example.org"], 1, "no key of example.org is trusted"),
         (["keys", "show", "missing.key"], 2, "missing.key"),
+        (["replay", "a.jsonl", "b.jsonl"], 2, "nothing can be done with 'b.jsonl'"),
         (["keys", "generate", "a.key", "--origin", "two words"], 2, "without spaces"),
     ],
 )

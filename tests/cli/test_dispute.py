@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,13 +27,14 @@ from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.readable import dumps
 from sixledger.v1 import record_pb2
 from support.command_line import CommandLine
-from support.forging import forgery
+from support.forging import body_of, editing, forgery, sign_again
 from support.ledgers import (
     COMMIT_REVEAL,
     KEYS,
     OTHER_SIGNER,
     SIGNER,
     Table,
+    copies,
     find,
     forge,
     head,
@@ -486,6 +489,48 @@ def test_without_a_name_the_report_is_named_like_the_ledger(quick: CommandLine, 
     (tmp_path / "m.dispute.html").unlink()
     assert quick("dispute", "m.ledger.jsonl", "--json").status == 0
     assert not (tmp_path / "m.dispute.html").exists()
+
+
+def test_a_signed_move_in_the_wrong_place_is_not_called_forged(quick: CommandLine, tmp_path: Path, key: Path) -> None:
+    """The signature is the player's: the page must not say that the player did not make the move."""
+    table = Table(2, mode=COMMIT_REVEAL, signing=SEATS, contributing=SEATS, name="stale").play()
+    records = copies(table.records)
+    seq = next(n for n, each in reversed(list(enumerate(records))) if body_of(each).command)
+    seat, command = body_of(records[seq]).cause.seat, body_of(records[seq]).command
+    if records[seq].openings:
+        command = record_pb2.SealedCommand.FromString(records[seq].openings[0].value).command
+    with editing(records[seq]) as body:
+        body.cause.observed_head = records[2].hash
+    sign_again(records[seq], table.key(seat), command)
+    records = rechain(records)
+    _, found, _ = run(quick, tmp_path, file.dump(records, heads(records), KEYS), "--key", key)
+    assert (found["verdict"]["name"], found["bad_record"]["seq"]) == ("BAD_SIGNATURE", seq)
+    assert found["verdict"]["title"] == "A move stands where its player did not make it."
+    assert "did not make this move" not in found["verdict"]["answerable"]
+
+
+def test_a_clock_that_ran_backwards_is_not_called_a_change_of_the_file(
+    quick: CommandLine, tmp_path: Path, table: Table, key: Path
+) -> None:
+    """Every fingerprint fits: it was written like this."""
+
+    def change(body: record_pb2.Body) -> None:
+        body.time_us -= 1_000_000
+
+    records = forge(table.records, 20, change)
+    _, found, _ = run(quick, tmp_path, file.dump(records, heads(records), KEYS), "--key", key)
+    assert (found["verdict"]["name"], found["bad_record"]["layer"]) == ("TAMPERED", "clocks")
+    assert found["verdict"]["title"] == "This ledger records something that cannot have happened."
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the file system allows no such names")
+def test_a_file_whose_name_is_no_text_gets_its_page(quick: CommandLine, tmp_path: Path, table: Table) -> None:
+    name = os.fsdecode(b"m\xff\x1b[2K.ledger.jsonl")
+    Path(tmp_path / name).write_bytes(table.file())
+    ran = quick("dispute", name, "-o", "report.html")
+    assert ran.status == 0
+    assert ran.out.startswith(" VALID  m??[2K.ledger.jsonl  ")
+    well_made((tmp_path / "report.html").read_text())
 
 
 def test_what_cannot_be_used_is_refused(quick: CommandLine, tmp_path: Path, table: Table, running: Table) -> None:

@@ -21,11 +21,23 @@ def test_a_server_key_is_private_and_shows_its_public_half(quick: CommandLine, t
     assert VerifierKey.parse(made.out).origin == "example.org"
     assert stat.S_IMODE((tmp_path / "server.key").stat().st_mode) == 0o600
     assert quick("keys", "show", "server.key", "--origin", "example.org").out == made.out
-    assert "exists already" in quick("keys", "generate", "server.key").refused(1)
+    assert "exists already" in quick("keys", "generate", "server.key", "--origin", "example.org").refused(1)
+
+
+def test_a_key_is_shown_under_the_name_of_its_server_or_not_at_all(quick: CommandLine, tmp_path: Path) -> None:
+    """Under another name nothing that the server signs would fit; a file with a list has its name in it."""
+    assert "--origin" in quick("keys", "generate", "server.key").refused(2)
+    assert not (tmp_path / "server.key").exists()
+    quick("keys", "generate", "server.key", "--origin", "example.org")
+    for command in ("show", "rotate", "publish"):
+        assert "does not say whose key" in quick("keys", command, "server.key").refused(2)
+    assert "does not say whose key" in quick("keys", "revoke", "server.key", "00000000").refused(2)
+    quick("keys", "rotate", "server.key", "--origin", "example.org")
+    assert quick("keys", "show", "server.key").out.startswith("example.org+")
 
 
 def test_a_key_file_that_others_can_read_is_refused(quick: CommandLine, tmp_path: Path) -> None:
-    quick("keys", "generate", "server.key")
+    quick("keys", "generate", "server.key", "--origin", "example.org")
     (tmp_path / "server.key").chmod(0o644)
     assert "chmod 600" in quick("keys", "show", "server.key").refused(2)
 
@@ -103,8 +115,8 @@ def test_a_revoked_key_is_named_with_its_successor(quick: CommandLine, tmp_path:
 
 
 def test_a_revocation_without_a_key_ahead_warns(quick: CommandLine) -> None:
-    key = quick("keys", "generate", "server.key").out.strip()
-    revoked = quick("keys", "revoke", "server.key", key, "--reason", "lost")
+    key = quick("keys", "generate", "server.key", "--origin", "example.org").out.strip()
+    revoked = quick("keys", "revoke", "server.key", key, "--origin", "example.org", "--reason", "lost")
     assert revoked.status == 0
     assert "cannot follow" in revoked.err
     assert quick("keys", "show", "server.key").out.splitlines()[0] in revoked.err
@@ -122,16 +134,18 @@ def test_a_revocation_without_a_key_ahead_warns(quick: CommandLine) -> None:
         (("publish", "nothing.key"), "nothing.key"),
         (("show", "broken.keys"), "key list"),
         (("trust", "broken.keys"), "key list"),
-        (("rotate", "listed.key", "--origin", "else.where"), "is of the origin localhost"),
+        (("rotate", "listed.key", "--origin", "else.where"), "is of the origin example.org"),
     ],
 )
 def test_what_cannot_be_done_is_said(
     quick: CommandLine, tmp_path: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     for name in ("server.key", "listed.key"):
-        quick("keys", "generate", name)
-    quick("keys", "rotate", "listed.key")
-    (tmp_path / "broken.keys").write_text("sixledger-keys/1\nlocalhost\n")
+        quick("keys", "generate", name, "--origin", "example.org")
+    quick("keys", "rotate", "listed.key", "--origin", "example.org")
+    (tmp_path / "broken.keys").write_text("sixledger-keys/1\nexample.org\n")
+    if arguments[1] == "server.key":
+        arguments = (*arguments, "--origin", "example.org")
     assert words in quick("keys", *arguments).refused(2)
 
 

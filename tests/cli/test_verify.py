@@ -97,6 +97,15 @@ def test_without_a_key_the_signer_is_unauthenticated(quick: CommandLine, tmp_pat
     assert ran.out.splitlines()[0] == " VALID  good.jsonl  signer unauthenticated"
 
 
+def test_the_key_of_another_server_is_said_to_be_one(quick: CommandLine, tmp_path: Path, good: bytes) -> None:
+    """Who gives the wrong key by mistake reads whose it is, and whose the ledger says it is."""
+    stranger = HeadSigner("elsewhere.example", Ed25519PrivateKey.from_private_bytes(bytes(range(2, 34)))).verifier_key
+    ran = quick("verify", write(tmp_path, "good.jsonl", good), "--key", str(stranger))
+    assert (ran.status, ran.out.split()[0]) == (1, "BAD_SIGNATURE")
+    assert "it is of cards.example.org, the trusted keys are of elsewhere.example" in " ".join(ran.out.split())
+    assert "it is of" not in quick("verify", "good.jsonl", "--key", str(OTHER.verifier_key)).out
+
+
 def test_a_trusted_key_is_used_and_those_of_others_are_not(
     quick: CommandLine, tmp_path: Path, good: bytes, key: Path
 ) -> None:

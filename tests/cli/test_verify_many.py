@@ -132,6 +132,35 @@ def test_only_plain_files_of_a_folder_are_taken_in_order(tmp_path: Path) -> None
     ]
 
 
+def test_a_link_that_leads_nowhere_is_a_ledger_that_cannot_be_used(quick: CommandLine, tmp_path: Path) -> None:
+    """A ledger that nobody looked at must not pass unnoticed."""
+    (tmp_path / "good.ledger.jsonl").write_bytes(Table(name="beside a link").play().file())
+    (tmp_path / "gone.ledger.jsonl").symlink_to("nowhere")
+    (tmp_path / "round.ledger.jsonl").symlink_to("round.ledger.jsonl")
+    ran = quick("verify", tmp_path, "--key", str(KEYS[0]))
+    assert ran.status == 2
+    assert [line.rpartition(": ")[0] for line in ran.err.splitlines()] == [
+        f"sixledger: {tmp_path}/{name}.ledger.jsonl: the file cannot be read" for name in ("gone", "round")
+    ]
+    assert ran.out.splitlines()[0] == "3 ledgers: 1 VALID, 2 unusable"
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="the file system allows no such names")
+def test_the_name_of_a_file_is_shown_never_obeyed(quick: CommandLine, tmp_path: Path) -> None:
+    """Whoever hands in a ledger chooses its name: it may hold what clears a line, or be no text at all."""
+    data = Table(name="odd names").play().file()
+    tricky = b"a\x1b[2K\r 9 VALID\n\xff.ledger.jsonl"
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + tricky)).write_bytes(change_one_bit(data))
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/b" + tricky)).write_bytes(b"no ledger")
+    shown = "a?[2K? 9 VALID??.ledger.jsonl"
+    ran = quick("verify", tmp_path)
+    assert ran.status == 2
+    assert f" TAMPERED  {tmp_path}/{shown}  at record" in ran.out
+    assert f"sixledger: {tmp_path}/b{shown}: this is no ledger" in ran.err
+    told = quick("verify", tmp_path, "--json").out.splitlines()
+    assert [os.fsencode(json.loads(line)["file"]).rpartition(b"/")[2] for line in told[:-1]] == [tricky, b"b" + tricky]
+
+
 def test_few_ledgers_need_no_processes() -> None:
     assert default_jobs(1) == default_jobs(32) == 1
     assert default_jobs(10_000) == os.cpu_count()

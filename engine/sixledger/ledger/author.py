@@ -8,10 +8,11 @@ from google.protobuf.message import Message
 from sixledger.engine.game import Game
 from sixledger.engine.registry import Registry
 from sixledger.ledger import hashing
-from sixledger.ledger.decide import SERVER_ONLY, decide, open_match, opening
+from sixledger.ledger.decide import decide
 from sixledger.ledger.faults import MalformedAct
 from sixledger.ledger.folding import begin_opened
 from sixledger.ledger.match import Match
+from sixledger.ledger.opening import SERVER_ONLY, open_match, opening
 from sixledger.ledger.seeds import SeedChain
 from sixledger.v1 import engine_service_pb2, record_pb2
 

@@ -7,10 +7,9 @@ that it is given: the result carries the match as it stands afterwards.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sixledger.engine.errors import IllegalCommand
-from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED, Game
+from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED
 from sixledger.ledger import clocks, hashing, keys
 from sixledger.ledger.acts import STALE, act_fault
 from sixledger.ledger.draft import Draft, Watched, closing_fault
@@ -24,85 +23,14 @@ from sixledger.ledger.faults import (
     TimerDue,
     WrongPhase,
 )
-from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.match import Match
+from sixledger.ledger.opening import COMMIT_REVEAL, SERVER_ONLY, check_request_id, check_time
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.spelling import spelling_of
 from sixledger.v1 import engine_service_pb2, record_pb2
 
-COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
-SEATS = record_pb2.CONTRIBUTION_MODE_SEATS
-SERVER_ONLY = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 TIMER = record_pb2.CAUSE_KIND_TIMER
-
-
-def opening(
-    game: Game[Any],
-    seats: int,
-    options: Any,
-    mode: record_pb2.ContributionMode.ValueType,
-    seeds: SeedChain,
-    ready_seats: int = 0,
-    clock: record_pb2.Clock | None = None,
-    timeout_policy: record_pb2.TimeoutPolicy.ValueType = clocks.NO_POLICY,
-) -> record_pb2.MatchOpened:
-    """The opening of a match; unspecified mode: commit and reveal. Raises IllegalOptions or MalformedAct.
-
-    `ready_seats`: the table asks for readiness, from so many seats on; 0: it does not. `clock`: its time limits.
-    """
-    setup = game.complete(seats, options)
-    if ready_seats > seats:
-        raise MalformedAct("ready_seats", f"the match has {seats} seats")
-    if fault := clocks.clock_fault(clock or record_pb2.Clock(), timeout_policy):
-        raise MalformedAct(*fault)
-    clock, timeout_policy = clocks.settled(clock, timeout_policy)
-    return record_pb2.MatchOpened(
-        ruleset=record_pb2.Ruleset(id=game.id, version=game.version, digest=game.digest),
-        options=game.schema.options.pack(setup.options),
-        seats=seats,
-        epochs=game.epochs(setup),
-        commitment=seeds.commitment,
-        mode=mode or COMMIT_REVEAL,
-        ready_seats=ready_seats or None,
-        clock=clock,
-        timeout_policy=timeout_policy or None,
-    )
-
-
-def open_match(match: Match, request_id: bytes, time_us: int, seeds: SeedChain, *, immediate: bool = False) -> Draft:
-    """The draft of record 0 of `match`, fresh from `begin_opened`.
-
-    `immediate` closes the seats at once, without keys and contributions, and starts the game in record 0;
-    the mode must be SERVER_ONLY. Raises MalformedAct.
-    """
-    draft = prepare_opening(match, request_id, time_us)
-    carry_out_opening(draft, seeds, immediate=immediate)
-    return draft
-
-
-def prepare_opening(match: Match, request_id: bytes, time_us: int) -> Draft:
-    """The draft of record 0 without what follows from it. Raises MalformedAct."""
-    _check_request_id(request_id)
-    _check_time(time_us)
-    if len(match.match_id) != 16:
-        raise MalformedAct("match_id", "must be 16 bytes")
-    draft = Draft(record_pb2.Cause(kind=TABLE, request_id=request_id), time_us, match.copy(), 0, 0)
-    draft.lifecycle.append(record_pb2.Lifecycle(opened=match.opened))
-    return draft
-
-
-def carry_out_opening(draft: Draft, seeds: SeedChain, *, immediate: bool) -> None:
-    """Fill the draft of record 0 with what follows from the opening. Raises as `carry_out`."""
-    if not immediate:
-        return
-    if draft.after.opened.mode != SERVER_ONLY:
-        raise MalformedAct("immediate", "needs the mode SERVER_ONLY: nobody can contribute")
-    if draft.after.opened.HasField("ready_seats"):
-        raise MalformedAct("immediate", "does not go with ready_seats: there is nobody to be ready")
-    for seat in draft.after.seats:
-        seat.joined = True
-    draft.close(seeds)
 
 
 def decide(
@@ -124,8 +52,8 @@ def prepare(match: Match, action: engine_service_pb2.Action, *, in_place: bool =
     `in_place` lets the draft change `match` itself: for whoever needs it no more, even if the act fails.
     """
     given = action.cause
-    _check_request_id(given.request_id)
-    _check_time(action.time_us)
+    check_request_id(given.request_id)
+    check_time(action.time_us)
     cause = record_pb2.Cause(kind=given.kind, request_id=given.request_id)
     after = match if in_place else match.copy()
     return Draft(cause, max(action.time_us, match.time_us), after, match.decision, match.epoch)
@@ -170,16 +98,6 @@ def _late(match: Match, action: engine_service_pb2.Action, time_us: int) -> Exce
     timer = match.timers()[0]
     name = record_pb2.TimerKind.Name(timer.kind).removeprefix("TIMER_KIND_")
     return TimerDue(f"the timer {name} is due since {timer.deadline_us}: let it fire first")
-
-
-def _check_request_id(request_id: bytes) -> None:
-    if len(request_id) != 16:
-        raise MalformedAct("request_id", "must be 16 bytes")
-
-
-def _check_time(time_us: int) -> None:
-    if time_us > MAX_TIME_US:
-        raise MalformedAct("time_us", "lies after the year 9999")
 
 
 def _sign(

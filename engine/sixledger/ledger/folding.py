@@ -8,8 +8,9 @@ from sixledger.engine.schema import Malformed
 from sixledger.ledger import clocks as clocks_
 from sixledger.ledger.clocks import Clocks
 from sixledger.ledger.faults import LedgerFault, tampered
-from sixledger.ledger.match import Match, Seat
+from sixledger.ledger.match import Match
 from sixledger.ledger.records import read_body
+from sixledger.ledger.seats import Seat
 from sixledger.ledger.seeds import SeedChain
 from sixledger.v1 import record_pb2, replay_service_pb2
 

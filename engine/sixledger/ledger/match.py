@@ -15,11 +15,12 @@ from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError
 from sixledger.engine.game import Decision, Game, Setup
 from sixledger.ledger import clocks as clocks_
-from sixledger.ledger import hashing
+from sixledger.ledger import hashing, life
 from sixledger.ledger.acts import check_cause, signature_fault
 from sixledger.ledger.clocks import Clocks
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.records import Facts, Parts, check_shape, read, read_body
+from sixledger.ledger.seats import Seat
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2, replay_service_pb2
 
@@ -29,41 +30,6 @@ RULES_DIVERGENCE = replay_service_pb2.VERDICT_RULES_DIVERGENCE
 
 
 _NO_DECISION = Decision(0, ())
-
-
-@dataclass(slots=True)
-class Seat:
-    """A seat before and after it is taken."""
-
-    joined: bool = False
-    public_key: bytes = b""
-    contributes: bool = False
-    #: K, 32 bytes, once it is logged.
-    commitment: bytes = b""
-    #: 32 bytes, once it is logged.
-    contribution: bytes = b""
-    #: The operator plays the seat.
-    hosted: bool = False
-    #: The seat is ready to begin, where the table asks for it.
-    ready: bool = False
-    #: Number of the record with which the seat was taken.
-    since: int = 0
-    #: The match went on without what the seat owed to the randomness.
-    withheld: bool = False
-
-    def copy(self) -> Seat:
-        """An independent copy."""
-        return Seat(
-            self.joined,
-            self.public_key,
-            self.contributes,
-            self.commitment,
-            self.contribution,
-            self.hosted,
-            self.ready,
-            self.since,
-            self.withheld,
-        )
 
 
 @dataclass(slots=True)
@@ -170,114 +136,11 @@ class Match:
 
     def take_step(self, step: record_pb2.Lifecycle) -> None:
         """Apply one step in the life of the match. Raises LedgerFault if it cannot follow."""
-        kind = step.WhichOneof("step")
-        gathering = self.state is None and not self.over
-        if kind == "joined":
-            seat = self._seat(step.joined.seat)
-            _expect(gathering and not self.closed and not seat.joined, "the seat cannot be taken")
-            seat.joined, seat.since = True, self.seq + 1
-            seat.public_key, seat.contributes = step.joined.public_key, step.joined.contributes
-            seat.hosted = step.joined.hosted
-        elif kind == "left":
-            self._seat(step.left.seat)
-            taken = self.seats[step.left.seat].joined
-            _expect(gathering and not self.closed and taken, "the seat cannot be given up")
-            self.seats[step.left.seat] = Seat()
-        elif kind == "ready":
-            seat = self._seat(step.ready.seat)
-            _expect(gathering and not self.closed and seat.joined and not seat.ready, "the seat cannot become ready")
-            seat.ready = True
-        elif kind == "closed":
-            recorded = [(seat.public_key, seat.contributes, seat.hosted) for seat in step.closed.seats]
-            actual = [(seat.public_key, seat.contributes, seat.hosted) for seat in self.seats[: len(recorded)]]
-            rest = self.seats[len(recorded) :]
-            fits = recorded == actual and not any(seat.joined for seat in rest)
-            _expect(gathering and not self.closed and fits, "the closed seats are not the joined ones")
-            self.close_seats(len(recorded))
-        elif kind == "committed":
-            seat = self._seat(step.committed.seat)
-            owes = seat.contributes and not seat.withheld
-            _expect(gathering and owes and not seat.commitment, "the seat cannot commit")
-            seat.commitment = step.committed.commitment
-        elif kind == "contributed":
-            _expect(gathering, "the seat cannot contribute")
-            self._contribute(step.contributed.seat, step.contributed.contribution)
-        elif kind == "sealed":
-            _expect(gathering and self.closed, "the entropy cannot be sealed")
-            if missing := clocks_.missing(self, clocks_.REVEAL):
-                seats = ", ".join(map(str, missing))
-                raise LedgerFault(
-                    SEED_MISMATCH, "seeds", f"the entropy is sealed without what seats owe to it: {seats}"
-                )
-            if step.sealed.entropy != self.expected_entropy():
-                raise LedgerFault(SEED_MISMATCH, "seeds", "the entropy does not follow from the contributions")
-            self.entropy = step.sealed.entropy
-            self.state = self.game.blank()
-        elif kind == "withheld":
-            _expect(gathering and self.closed and bool(step.withheld.seats), "no seat can withhold anything")
-            for number in step.withheld.seats:
-                self._seat(number).withheld = True
-        else:
-            self._take_late_step(kind, step)
-
-    def _take_late_step(self, kind: str | None, step: record_pb2.Lifecycle) -> None:
-        """Apply a step that stops, resumes or ends the match."""
-        _expect(not self.over, "the match is over")
-        running = self.state is not None
-        if kind == "resigned":
-            self._seat(step.resigned.seat)
-            _expect(running, "nobody can resign")
-            self.over = True
-        elif kind == "aborted":
-            self.over = self.aborted = True
-        elif kind == "paused":
-            _expect(running and not self.paused, "the match cannot be paused")
-            self.paused = True
-        elif kind == "resumed":
-            _expect(self.paused, "the match cannot be resumed")
-            self.paused = False
-        elif kind == "forfeited":
-            self._seat(step.forfeited.seat)
-            _expect(running, "nobody can forfeit")
-            self.over = True
-        else:
-            raise tampered("rules", "a step of the match's life that cannot follow here")
+        life.take_step(self, step)
 
     def setup_for(self, seats: int) -> Setup:
         """The setup with which so many seats play under the options of record 0. Raises LedgerFault."""
-        if seats == self.setup.seats:
-            return self.setup
-        try:
-            setup = self.game.complete(seats, self.setup.options)
-        except EngineError as error:
-            raise tampered("rules", f"the options of the match are not for {seats} seats: {error}") from error
-        if setup.options != self.setup.options or self.game.epochs(setup) > self.opened.epochs:
-            raise tampered("rules", f"the options of the match are not for {seats} seats")
-        return setup
-
-    def close_seats(self, count: int) -> None:
-        """Fix the first `count` seats as those that play. Raises LedgerFault if the options are not for so many."""
-        self.setup = self.setup_for(count)
-        del self.seats[count:]
-        for seat in self.seats:
-            seat.joined = True
-        self.closed = True
-
-    def _seat(self, number: int) -> Seat:
-        if number >= len(self.seats):
-            raise tampered("rules", f"there is no seat {number}")
-        return self.seats[number]
-
-    def _contribute(self, number: int, contribution: bytes) -> None:
-        seat = self._seat(number)
-        owes = seat.contributes and not seat.withheld
-        _expect(owes and not seat.contribution, "the seat cannot contribute")
-        if self.opened.mode == record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL:
-            expected = hashing.contribution_commitment(self.match_id, number, contribution)
-            if seat.commitment != expected:
-                message = f"the contribution of seat {number} does not fit its commitment"
-                raise LedgerFault(SEED_MISMATCH, "seeds", message)
-        seat.contribution = contribution
+        return life.setup_for(self, seats)
 
     def expected_entropy(self) -> bytes:
         """X as it follows from the contributions so far."""
@@ -343,7 +206,7 @@ class Match:
         self.learn(body)
         self._check_reveals()
         if body.lifecycle and self.closed and self.state is None and not self.over:
-            _expect(bool(clocks_.missing(self, clocks_.REVEAL)), "nothing is missing, and the game does not begin")
+            life.expect(bool(clocks_.missing(self, clocks_.REVEAL)), "nothing is missing, and the game does not begin")
         self.finish_record(record.hash, body.time_us, decision, body.cause.seat if body.command else None)
         return facts
 
@@ -390,7 +253,7 @@ class Match:
             due = self.epoch if ended else max(self.epoch - 1, 0)
         if self.revealed != due:
             message = f"the epochs up to {self.revealed} are revealed where those up to {due} should be"
-            raise tampered("seeds", message)
+            raise LedgerFault(RULES_DIVERGENCE, "rules", message)
 
     def _evolve(self, event: Any) -> None:
         try:
@@ -463,8 +326,3 @@ def check_timer(timer: engine_service_pb2.Timer | None, body: record_pb2.Body) -
     """A record that a timer is said to cause is that of `timer`, the first armed one. Raises LedgerFault."""
     if found := clocks_.timer_fault(timer, body.cause, body.time_us):
         raise LedgerFault(ILLEGAL_COMMAND, "clocks", f"the timer cannot have caused the record: {found[0]} {found[1]}")
-
-
-def _expect(condition: bool, message: str) -> None:
-    if not condition:
-        raise tampered("rules", f"a step of the match's life that cannot follow here: {message}")

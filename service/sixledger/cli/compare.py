@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
-from sixledger.cli.failures import INVALID, OK, one_line, unusable
+from sixledger.cli.failures import INVALID, OK, one_line, printable, unusable
 from sixledger.cli.keys import pinned_trusts, read_trusts
 from sixledger.cli.receipts import is_ledger, parse_heads
 from sixledger.cli.terminal import out, write_json
@@ -45,7 +45,7 @@ def compare(
     0 nothing contradicts, 1 something does or the matches differ, 2 there is nothing to compare.
     """
     trusted = trusts(key)
-    accounts = [read_account(path) for path in (first, second)]
+    accounts = [read_account(path, name) for path, name in zip((first, second), names_of(first, second), strict=True)]
     try:
         found = compare_accounts(*accounts, trusted=trusted)
     except UnusableInput as error:
@@ -62,14 +62,20 @@ def trusts(given: Sequence[str] | None) -> list[Trust]:
     return list(read_trusts(given)) if given else list(pinned_trusts().values())
 
 
-def read_account(path: str) -> Account:
-    """A ledger or a file of heads. Raises Failure."""
+def names_of(first: str, second: str) -> tuple[str, str]:
+    """What to call two files: their names, or the paths to them where the names are the same."""
+    names = Path(first).name, Path(second).name
+    shown = names if names[0] != names[1] else (first, second)
+    return printable(shown[0]), printable(shown[1])
+
+
+def read_account(path: str, name: str) -> Account:
+    """A ledger or a file of heads, to be called `name`. Raises Failure."""
     try:
         with Path(path).open("rb") as stream:
             data = stream.read(_MAX_BYTES)
     except OSError as error:
         raise unusable(f"{path}: {error.strerror or error}") from None
-    name = Path(path).name
     if not is_ledger(data):
         return Account.of_heads(name, parse_heads(path, data))
     try:
@@ -126,7 +132,8 @@ def sentences(found: Comparison) -> list[str]:
         said.append("The signed heads agree with each other and with what they vouch for.")
     if found.relation is Relation.DIFFERENT and found.fraud is None:
         said.append(_unproven(found))
-    return [*said, *(f"{note[:1].upper()}{note[1:]}." for note in found.notes)]
+    names = first.name, second.name
+    return [*said, *(f"{note if note.startswith(names) else note[:1].upper() + note[1:]}." for note in found.notes)]
 
 
 def fraud_words(pair: tuple[Voucher, Voucher]) -> str:

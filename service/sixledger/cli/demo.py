@@ -115,6 +115,7 @@ def prove(console: Console, path: Path, key: VerifierKey) -> int:
     for line in (
         f"sixledger verify {path} --key {key_file}",
         f"sixledger verify {forged} --key {key_file}",
+        f"sixledger dispute {forged} --key {key_file} --export {path} -o {path.parent / 'report.html'}",
         "sixledger play nimmt",
     ):
         console.print(Text(f"  {line}", "command"), soft_wrap=True)

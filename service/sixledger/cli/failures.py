@@ -21,6 +21,11 @@ def unusable(message: str) -> Failure:
     return Failure(message, UNUSABLE)
 
 
+def printable(text: str) -> str:
+    """`text` with a question mark for each character that a terminal would obey, not show: names of files hold any."""
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def one_line(text: str) -> str:
     """`text` without line breaks and control characters, at most 500 characters."""
     flat = " ".join("".join(c if c.isprintable() or c.isspace() else "?" for c in text).split())

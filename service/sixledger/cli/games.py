@@ -36,7 +36,8 @@ def list_games(*, as_json: Json = False) -> None:
     for name in ("game", "title", "players", "rules", "presets"):
         table.add_column(name)
     for game in games:
-        players = f"{game.min_seats}–{game.max_seats}"
+        least, most = game.min_seats, game.max_seats
+        players = f"{least}–{most}" if least < most else str(most)
         table.add_row(game.id, game.title, players, f"{game.id}@{game.version}", ", ".join(game.presets))
     console.print(table)
     console.print("\nRules and options: [command]sixledger games show NAME[/]", style="faint")

@@ -26,7 +26,8 @@ app = App(
     help_epilogue=(
         "Examples:\n\n    sixledger keys\n    sixledger keys trust example.org+1a2b3c4d+AQ…\n"
         "    sixledger keys forget example.org\n    sixledger keys generate server.key --origin example.org\n"
-        "    sixledger keys show server.key --origin example.org\n    sixledger keys rotate server.key --at +7d\n"
+        "    sixledger keys show server.key --origin example.org\n"
+        "    sixledger keys rotate server.key --origin example.org --at +7d\n"
         "    sixledger keys revoke server.key 1a2b3c4d --since 2027-01-01T00:00:00Z\n"
         "    sixledger keys publish server.key -o example.org.keys"
     ),

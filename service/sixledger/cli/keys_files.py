@@ -19,13 +19,13 @@ from sixledger.ledger.key_list import MAGIC, Reason, SignedKeyList
 from sixledger.service import key_life
 from sixledger.service.keyring import KeyFileError, Keyring
 
-#: What a server calls itself unless told otherwise.
-DEFAULT_ORIGIN = "localhost"
-
 Json = Annotated[bool, Parameter("--json", negative="", help="Print JSON for a program.")]
 Origin = Annotated[
     str | None,
-    Parameter(help=f"Name of the server, such as example.org. Default: the one in the file, or {DEFAULT_ORIGIN}."),
+    Parameter(
+        help="Name of the server, such as example.org, as in `sixledger serve --origin`. Default: the one in the file, "
+        "which has one once a key was rotated or revoked."
+    ),
 ]
 KeyFile = Annotated[Path, Parameter(help="Key file of a server.")]
 
@@ -38,6 +38,8 @@ _HEARD_S = 60
 
 def generate(file: KeyFile, /, *, origin: Origin = None) -> None:
     """Make the key file of a server, readable by you alone, and print its verifier key."""
+    if origin is None:
+        raise _nameless(file)
     try:
         Keyring.generate().save(file)
     except FileExistsError:
@@ -208,9 +210,17 @@ def _second(time_us: int) -> str:
 def _loaded(file: Path, origin: str | None) -> tuple[Keyring, str]:
     """The keys and the name of their origin."""
     keyring = load_keyring(file)
-    if origin is None:
-        origin = SignedKeyList.parse(keyring.key_list).content.origin if keyring.key_list else DEFAULT_ORIGIN
-    return keyring, origin
+    if origin is None and not keyring.key_list:
+        raise _nameless(file)
+    return keyring, origin or SignedKeyList.parse(keyring.key_list).content.origin
+
+
+def _nameless(file: Path) -> Failure:
+    """A verifier key has the name of its server in it: under a wrong one, nothing that the server signs would fit."""
+    return unusable(
+        f"{file} does not say whose key it is: give the name of the server with --origin, the one that "
+        "`sixledger serve` prints as its origin"
+    )
 
 
 def _list_in(file: Path, origin: str | None) -> SignedKeyList:

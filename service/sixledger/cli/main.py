@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from cyclopts import App, CycloptsError, UnknownCommandError
+from cyclopts import App, CycloptsError, UnknownCommandError, UnusedCliTokensError
 from sixledger.cli.failures import INVALID, OK, QUIT, UNUSABLE, Failure, one_line
 from sixledger.cli.terminal import complain
 from sixledger.engine.errors import EngineError
@@ -239,6 +239,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _usage(error: CycloptsError) -> str:
     """What is wrong with the command line, without importing every command to say so."""
+    if isinstance(error, UnusedCliTokensError) and not isinstance(error, UnknownCommandError) and error.unused_tokens:
+        return f"nothing can be done with {', '.join(map(repr, error.unused_tokens))}: the command takes no more"
     if not isinstance(error, UnknownCommandError) or not error.unused_tokens:
         return str(error)
     word = error.unused_tokens[0]

@@ -80,6 +80,8 @@ def complain(message: str) -> None:
     sys.stderr.write(f"sixledger: {message}\n")
 
 
-def write_json(value: Any) -> None:
-    """`value` as one JSON document on the standard output."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+def write_json(value: Any, *, indent: int | None = 2) -> None:
+    """`value` as one JSON document on the standard output; without `indent` in one line."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    # A file may have a name that is no text: what of it cannot be written is escaped, and JSON escapes it just so.
+    sys.stdout.write(text.encode(errors="backslashreplace").decode() + "\n")

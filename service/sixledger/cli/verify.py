@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, validators
 from rich.text import Text
-from sixledger.cli.failures import OK, UNUSABLE
+from sixledger.cli.failures import OK, UNUSABLE, printable
 from sixledger.cli.keys import pinned_trusts, read_trusts
 from sixledger.cli.receipts import Receipts, read_receipts
 from sixledger.cli.render.many import JsonLines, Lines, Tally, Verifying
@@ -85,7 +85,7 @@ def _one(checked: Checked, receipts: Receipts, met: set[bytes], *, as_json: bool
     if as_json:
         write_json(json_of(checked))
     elif checked.report is None:
-        complain(f"{checked.path}: {checked.unusable}")
+        complain(printable(f"{checked.path}: {checked.unusable}"))
     else:
         console = out()
         console.print(report(checked.report, checked.path))

@@ -72,7 +72,7 @@ def find(paths: Sequence[str]) -> list[str]:
         for folder, folders, names in os.walk(path, onerror=_refuse):
             folders.sort()
             inside = (Path(folder, name) for name in sorted(names) if name.endswith(ENDINGS))
-            found += [str(each) for each in inside if each.is_file()]
+            found += [str(each) for each in inside if _is_ledger(each)]
         if len(found) == before:
             raise unusable(f"{path} is a folder without ledgers: their names end in {' or '.join(ENDINGS)}")
     return found
@@ -104,6 +104,14 @@ def check_all(paths: Sequence[str], terms: Terms, jobs: int) -> Generator[Checke
 def default_jobs(files: int) -> int:
     """A process for each core; fewer where starting them would take longer than the work."""
     return max(1, min(os.cpu_count() or 1, files // 32))
+
+
+def _is_ledger(path: Path) -> bool:
+    """True for a file, and for a link that leads to none or where nobody may look: it must not go unnoticed."""
+    try:
+        return path.is_file() or (path.is_symlink() and not path.exists())
+    except OSError:
+        return True
 
 
 def _refuse(error: OSError) -> None:

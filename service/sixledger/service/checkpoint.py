@@ -12,7 +12,8 @@ from sixledger.engine.schema import Malformed
 from sixledger.ledger.clocks import NEVER, Clocks, phase
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.folding import begin_opened
-from sixledger.ledger.match import Match, Seat
+from sixledger.ledger.match import Match
+from sixledger.ledger.seats import Seat
 from sixledger.ledger.seeds import SeedChain
 from sixledger.service.errors import malformed
 from sixledger.v1 import engine_service_pb2 as pb

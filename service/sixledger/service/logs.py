@@ -11,6 +11,7 @@ import logging
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, BinaryIO
 
@@ -29,6 +30,23 @@ PROCESSORS: Sequence[Any] = (
 )
 
 
+class Sink:
+    """Where lines go. One that cannot be written (a full disk, a reader that has gone) fails no call."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, line: bytes) -> None:
+        """Write a line, or lose it."""
+        with suppress(OSError, ValueError):  # ValueError: it is closed
+            self._file.write(line)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        with suppress(OSError, ValueError):
+            self._file.flush()
+
+
 def configure(level: str = "info", file: BinaryIO | None = None, *, worker: str | None = None) -> None:
     """Log from `level` (debug, info, warning, error) on to `file`, by default standard error.
 
@@ -45,7 +63,7 @@ def configure(level: str = "info", file: BinaryIO | None = None, *, worker: str 
     structlog.configure(
         processors=PROCESSORS if worker is None else [named, *PROCESSORS],
         wrapper_class=structlog.make_filtering_bound_logger(number),
-        logger_factory=structlog.BytesLoggerFactory(file=file or sys.stderr.buffer),
+        logger_factory=structlog.BytesLoggerFactory(file=Sink(file or sys.stderr.buffer)),  # type: ignore[arg-type]
         cache_logger_on_first_use=False,
     )
 

@@ -198,8 +198,9 @@ class MatchServicer(Lobby):
             owner=owner,
         )
         reply = pb.ListMatchesResponse()
-        for row in rows[:size]:
-            opened = await self._host.opening(row.match_id)
+        shown = rows[:size]
+        openings = await asyncio.gather(*(self._host.opening(row.match_id) for row in shown))  # not one after the other
+        for row, opened in zip(shown, openings, strict=True):
             reply.matches.add(
                 match_id=row.match_id,
                 game=row.game,

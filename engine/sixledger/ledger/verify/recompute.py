@@ -29,7 +29,7 @@ def recompute(records: Sequence[record_pb2.Record], seq: int, registry: Registry
         check_seeds(subject)
         assert subject.seeds is not None, "the layer has made it"
         before = Subject(records[:seq], registry=registry, bodies=subject.bodies[:seq], parts=subject.parts[:seq])
-        before.seeds, before.revealed = subject.seeds, subject.revealed
+        before.seeds = subject.seeds
         rerun = Rerun.of(before)
         rerun.run()
         if rerun.folded or not rerun.complete:

@@ -10,11 +10,12 @@ from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
 from sixledger.ledger import keys
 from sixledger.ledger import records as records_
-from sixledger.ledger.decide import carry_out, carry_out_opening, prepare, prepare_opening
+from sixledger.ledger.decide import carry_out, prepare
 from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
 from sixledger.ledger.folding import begin, fold
 from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, check_timer, late
+from sixledger.ledger.opening import carry_out_opening, prepare_opening
 from sixledger.ledger.records import Facts, Parts, Secret
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.verify import compare

@@ -75,6 +75,10 @@ def authenticate(
     return False, [doubt]
 
 
+#: Origins of trusted keys that a message names.
+_NAMED = 3
+
+
 def _stranger(trusted: Trusted, last: SignedHead, vouched: Sequence[SignedHead]) -> LedgerFault:
     """The fault of a last head that no trusted key signed, with what the trusted keys do vouch for."""
     message = "the last head is not signed by a trusted key"
@@ -82,6 +86,10 @@ def _stranger(trusted: Trusted, last: SignedHead, vouched: Sequence[SignedHead])
     if key_list is not None:
         message += f": its key {last.key_hash.hex()} is not in key list {key_list.content.number} of {last.head.origin}"
     if not vouched:
+        origins = sorted({key.origin for key in trusted.keys})
+        if last.head.origin not in origins:
+            several = ", …" if len(origins) > _NAMED else ""
+            message += f": it is of {last.head.origin}, the trusted keys are of {', '.join(origins[:_NAMED])}{several}"
         return LedgerFault(BAD_SIGNATURE, "heads", message)
     known = vouched[-1]
     if key_list is None:

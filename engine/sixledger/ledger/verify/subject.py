@@ -57,8 +57,6 @@ class Subject:
     authenticated: bool = False
     #: Every revealed seed.
     seeds: SeedChain | None = None
-    #: The highest epoch that the records reveal.
-    revealed: int = 0
     _reveals: list[tuple[int, record_pb2.Reveal]] | None = None
     unchecked: list[str] = field(default_factory=list)
 
@@ -73,6 +71,11 @@ class Subject:
         if self._reveals is None:
             self._reveals = [(seq, reveal) for seq, body in enumerate(self.bodies) for reveal in body.reveals]
         return self._reveals
+
+    @property
+    def revealed(self) -> int:
+        """The highest epoch that the accepted records reveal."""
+        return max((reveal.epoch for _, reveal in self.reveals), default=0)
 
     @property
     def opened(self) -> record_pb2.MatchOpened | None:
@@ -244,7 +247,6 @@ def check_openings(subject: Subject) -> None:
             if found != seals[index][2]:
                 fault = LedgerFault(BAD_OPENING, "openings", f"the opening of seal {index} does not fit its commitment")
                 raise at(differing(fault, (f"seals[{index}].commitment", b64(seals[index][2]), b64(found))), seq)
-    subject.revealed = max((reveal.epoch for _, reveal in subject.reveals), default=0)
     _check_viewer(subject)
 
 
@@ -272,7 +274,7 @@ def _check_viewer(subject: Subject) -> None:
 
 
 def check_seeds(subject: Subject) -> None:
-    """Every revealed seed leads to the commitment of record 0. Raises LedgerFault."""
+    """Every revealed seed leads to the commitment of record 0; `reveals` are collected. Raises LedgerFault."""
     opened = subject.opened
     assert opened is not None, "the chain layer came first"
     if len(opened.commitment) != 32:

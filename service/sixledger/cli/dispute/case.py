@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sixledger.cli.compare import read_account
+from sixledger.cli.compare import names_of, read_account
 from sixledger.cli.failures import one_line, unusable
 from sixledger.cli.receipts import Receipts
 from sixledger.cli.replay.course import Course, Eyes, Moment
@@ -20,7 +20,7 @@ from sixledger.ledger.heads import SignedHead, VerifierKey
 from sixledger.ledger.key_list import Trust
 from sixledger.ledger.records import read_body
 from sixledger.ledger.verify import exit_status, verify, verify_records
-from sixledger.ledger.verify.accounts import Account, Comparison
+from sixledger.ledger.verify.accounts import Account, Comparison, Relation
 from sixledger.ledger.verify.histories import compare_accounts
 from sixledger.ledger.verify.signers import Trusted
 from sixledger.v1 import record_pb2, replay_service_pb2
@@ -46,6 +46,8 @@ class Case:
     comparison: Comparison | None = None
     #: Why there is no comparison though another account was given.
     not_compared: str = ""
+    #: The other account, if it is a ledger of the same match.
+    other: Case | None = None
 
     @property
     def status(self) -> int:
@@ -78,9 +80,29 @@ class Case:
         return finding.seq if self.report.HasField("finding") and finding.HasField("seq") else None
 
     @property
+    def place(self) -> int | None:
+        """Where to look: the first bad record as exactly as anything tells it; None if none is bad.
+
+        Signed heads say no more than that it comes after the last one that fits. The rules may say more, or another
+        account.
+        """
+        bad = self.bad
+        if bad is None or self.report.finding.layer != "heads" or bad >= len(self.ledger.records):
+            return bad
+        told = [self.comparison.seq if self.comparison is not None else None, self.inner_bad]
+        return min((each for each in told if each is not None and each >= bad), default=bad)
+
+    @property
+    def inner_bad(self) -> int | None:
+        """The first record that is bad whoever signed it, where the report looked no further than the heads."""
+        if self.inner is None or not self.inner.HasField("finding") or not self.inner.finding.HasField("seq"):
+            return None
+        return self.inner.finding.seq
+
+    @property
     def moment(self) -> Moment | None:
         """The match before the first bad record, or at the end of what is right; None if nothing can be followed."""
-        bad = self.bad
+        bad = self.place
         last = len(self.course) - 1 if bad is None else min(bad - 1, len(self.course) - 1)
         return self.course.at(last) if last >= 0 else None
 
@@ -141,9 +163,10 @@ def open_case(
         receipts.by_match.get(match_id, []),
     )
     if other is not None:
-        theirs = read_account(other)
+        name, other_name = names_of(str(path), other)
+        theirs = read_account(other, other_name)
         try:
-            mine = Account.of_ledger(path.name, ledger, one_line(broken.message) if broken is not None else "")
+            mine = Account.of_ledger(name, ledger, one_line(broken.message) if broken is not None else "")
         except UnusableInput as error:
             case.not_compared = one_line(str(error))
             return case
@@ -151,6 +174,8 @@ def open_case(
             case.comparison = compare_accounts(mine, theirs, trusted=trusted, registry=registry)
         except UnusableInput as error:
             raise unusable(one_line(str(error))) from None
+        if theirs.records and case.comparison.relation is not Relation.OTHER_MATCH:
+            case.other = open_case(Path(other), trusted, receipts, registry=registry)
     return case
 
 
@@ -189,7 +214,8 @@ def _good(report: replay_service_pb2.VerifyReport, inner: replay_service_pb2.Ver
     """How many records from the first on are right."""
     if exit_status(report, partial=True) == 0:
         return count
-    judged = inner if inner is not None and not report.record_count else report
+    beside = report.finding.layer == "heads" or not report.record_count
+    judged = inner if inner is not None and beside else report
     if exit_status(judged, partial=True) == 0:
         return count
     return judged.last_good.seq + 1 if judged.HasField("last_good") else 0

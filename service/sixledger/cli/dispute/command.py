@@ -12,7 +12,7 @@ from sixledger.cli.compare import trusts
 from sixledger.cli.dispute.case import Case, open_case
 from sixledger.cli.dispute.facts import facts
 from sixledger.cli.dispute.page import page
-from sixledger.cli.failures import unusable
+from sixledger.cli.failures import printable, unusable
 from sixledger.cli.receipts import read_receipts
 from sixledger.cli.render.report import headline
 from sixledger.cli.terminal import out, write_json
@@ -55,14 +55,14 @@ def dispute(
     case = open_case(path, trusts(key), read_receipts(receipt), export)
     found = facts(case, _commands(case, ledger, key or [], receipt or [], export))
     if target is not None:
-        target.write_text(page(found), encoding="utf-8")
+        target.write_text(page(found), encoding="utf-8", errors="backslashreplace")  # names of files may be no text
     if as_json:
         write_json(found)
         return case.status
     console = out()
     console.print(headline(case.report, str(path)), soft_wrap=True)
     console.print(Text(f" {found['verdict']['title']}"), soft_wrap=True)
-    console.print(Text.assemble(" Report: ", (str(target), "heading")), soft_wrap=True)
+    console.print(Text.assemble(" Report: ", (printable(str(target)), "heading")), soft_wrap=True)
     return case.status
 
 
@@ -74,6 +74,7 @@ def _stem(path: Path) -> str:
 
 def _commands(case: Case, ledger: str, keys: list[str], receipts: list[str], export: str | None) -> list[str]:
     """The commands with which anybody gets the same result. Keys that were taken from the own store are spelled out."""
+    ledger, export, keys, receipts = _in_one_folder(ledger, export, keys, receipts)
     given = keys or [str(each) for each in case.trusted_keys]
     words = [word for each in given for word in ("--key", each)]
     kept = [word for each in receipts for word in ("--receipt", each)]
@@ -87,3 +88,22 @@ def _commands(case: Case, ledger: str, keys: list[str], receipts: list[str], exp
         ["sixledger", "dispute", ledger, *words, *kept, *other, "-o", "report.html"],
     ]
     return [shlex.join(line) for line in lines]
+
+
+def _in_one_folder(
+    ledger: str, export: str | None, keys: list[str], receipts: list[str]
+) -> tuple[str, str | None, list[str], list[str]]:
+    """The same files by their names alone, as somebody has them who got them all in one folder.
+
+    Two files of one name cannot be told apart like that: then all keep their paths.
+    """
+    files = [
+        each
+        for each in (ledger, export, *receipts, *keys)
+        if each is not None and ("+" not in each or Path(each).exists())
+    ]
+    names = {each: Path(each).name for each in files}
+    if len(set(names.values())) < len(names):
+        return ledger, export, keys, receipts
+    other = names[export] if export is not None else None
+    return names[ledger], other, [names.get(each, each) for each in keys], [names[each] for each in receipts]

@@ -116,7 +116,7 @@ def unchecked(case: Case) -> list[str]:
     """What could not be checked, and why."""
     report = case.report
     said = [f"{each[:1].upper()}{each[1:]}." for each in report.unchecked]
-    count, bad = len(case.ledger.records), case.bad
+    count, bad = len(case.ledger.records), case.place
     if report.HasField("finding") and bad is not None and bad + 1 < count:
         said.append(f"Records {bad + 1} to {count - 1}: what follows a bad record cannot be judged.")
     elif report.HasField("finding") and case.inner is None and report.finding.layer != "rules":

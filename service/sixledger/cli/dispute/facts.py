@@ -12,6 +12,7 @@ from sixledger.cli.dispute import evidence, story
 from sixledger.cli.dispute.boards import board_of, hand_of
 from sixledger.cli.dispute.case import Case
 from sixledger.cli.dispute.verdicts import LAYERS, verdict
+from sixledger.cli.dispute.weighing import weigh
 from sixledger.cli.render.report import document, verdict_name
 from sixledger.engine.version import __version__
 from sixledger.ledger import records as records_
@@ -43,6 +44,8 @@ def facts(case: Case, commands: list[str]) -> dict[str, Any]:
         "result": _result(case),
         "bad_record": _bad_record(case),
         "closer_look": _closer_look(case),
+        "closer_record": _closer_record(case),
+        "place": case.place,
         "table": _table(case),
         "story": story.lines(case),
         "seats": evidence.seats(case),
@@ -99,6 +102,7 @@ def _comparison(case: Case) -> dict[str, Any] | None:
     words, tone = compare.title(case.comparison)
     return {
         **compare.document(case.comparison),
+        **weigh(case),
         "title": words,
         "tone": tone,
         "sentences": compare.sentences(case.comparison),
@@ -114,9 +118,18 @@ def _comparison(case: Case) -> dict[str, Any] | None:
 
 def _bad_record(case: Case) -> dict[str, Any] | None:
     """Where it is wrong and how: None if nothing is."""
-    if not case.report.HasField("finding"):
+    return _record(case, case.report.finding, case.bad) if case.report.HasField("finding") else None
+
+
+def _closer_record(case: Case) -> dict[str, Any] | None:
+    """The record that breaks the rules, where the report itself says only what the signed heads say."""
+    if case.inner is None or case.inner_bad is None or case.inner_bad != case.place:
         return None
-    finding, seq = case.report.finding, case.bad
+    return _record(case, case.inner.finding, case.inner_bad)
+
+
+def _record(case: Case, finding: replay_service_pb2.Finding, seq: int | None) -> dict[str, Any]:
+    """Record `seq` as it stands in the file, and what is wrong with it."""
     body = case.body(seq) if seq is not None else None
     missing = seq is not None and seq >= len(case.ledger.records)
     there = seq if not missing else None

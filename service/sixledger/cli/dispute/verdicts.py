@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sixledger.ledger.acts import STALE
 from sixledger.v1 import replay_service_pb2 as pb
 
 #: What each layer looks at, to say where a fault was found.
@@ -59,6 +60,8 @@ def verdict(report: pb.VerifyReport) -> Verdict:
     if kind == pb.VERDICT_TAMPERED:
         return _tampered(layer, author)
     if kind == pb.VERDICT_BAD_SIGNATURE:
+        if report.finding.message == STALE:
+            return _stale_signature(author)
         return _head_signature() if layer == "heads" else _act_signature(author)
     if kind == pb.VERDICT_TRUNCATED:
         return _truncated(layer)
@@ -112,7 +115,7 @@ def _tampered(layer: str, author: str) -> Verdict:
             "server.",
             f"{_FRESH} {_KEEP}",
         )
-    if layer in ("rules", "openings"):
+    if layer not in ("chain", "parse"):  # the fingerprints fit: it was written like this
         return Verdict(
             "bad",
             "This ledger records something that cannot have happened.",
@@ -159,6 +162,17 @@ def _act_signature(author: str) -> Verdict:
         "Players sign what they do with keys of their own. The first bad record claims to be the act of a player and "
         "does not bear that player's signature.",
         f"The player did not make this move; nobody can be held to it. {author}",
+        f"{_KEEP} Do not count the match from this record on.",
+    )
+
+
+def _stale_signature(author: str) -> Verdict:
+    return Verdict(
+        "bad",
+        "A move stands where its player did not make it.",
+        "The signature is the player's and fits the move. But with a move a player also signs the last record that he "
+        "or she had seen, and here that is none that could be seen last when this move was due.",
+        f"The player signed this move, but not for this moment: it is for the server to refuse it. {author}",
         f"{_KEEP} Do not count the match from this record on.",
     )
 
@@ -245,7 +259,7 @@ def _unknown_ruleset(author: str) -> Verdict:
         "This program does not know the rules of this match.",
         "Fingerprints and signatures were checked as far as possible; the moves could not be made again.",
         "Nothing is said about anybody.",
-        "Use a version of Sixledger that has these rules (`sixledger games` lists those of this one).",
+        "Use a version of Sixledger that has these rules (sixledger rulesets lists those of this one).",
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,9 +12,9 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
-from sixledger.cli.failures import one_line
+from sixledger.cli.failures import one_line, printable
 from sixledger.cli.render.report import headline, verdict_name
-from sixledger.cli.terminal import complain
+from sixledger.cli.terminal import complain, write_json
 from sixledger.cli.verify_many import Checked
 from sixledger.v1 import replay_service_pb2 as pb
 
@@ -69,7 +67,7 @@ class Lines:
     def line(self, checked: Checked) -> None:
         """Verdict, file, and what is wrong where."""
         if checked.report is None:
-            complain(f"{checked.path}: {checked.unusable}")
+            complain(printable(f"{checked.path}: {checked.unusable}"))
             return
         said = checked.report.summary.removeprefix(verdict_name(checked.report.verdict)).lstrip(": ")
         line = headline(checked.report, checked.path).append(f"  {one_line(said)}")
@@ -127,7 +125,7 @@ class JsonLines:
 
 
 def _write(value: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    write_json(value, indent=None)
 
 
 class Verifying:

@@ -56,6 +56,11 @@ def _who(seats: Sequence[int], names: Names, viewer: int | None) -> Text:
     return text
 
 
+def _before_number(who: Text) -> Text:
+    """Who, and what stands between that and a card: `Ada 14`, but `Seat 3: 14`."""
+    return who.append(": " if who.plain[-1:].isdigit() else " ")
+
+
 def _verb(seats: Sequence[int], viewer: int | None, one: str, more: str) -> str:
     return more if len(seats) > 1 or seats[0] == viewer else one
 
@@ -76,7 +81,7 @@ def _revealed(event: pb.Revealed, names: Names, viewer: int | None) -> Text:
     plays = [(list(play.cards) or [play.card], play.seat) for play in event.plays]
     for index, (cards, seat) in enumerate(sorted(plays)):
         line.append(" · " if index else "")
-        line.append_text(_who([seat], names, viewer)).append(" ").append_text(_numbers(cards))
+        line.append_text(_before_number(_who([seat], names, viewer))).append_text(_numbers(cards))
     return line
 
 
@@ -94,8 +99,10 @@ def _end_choice_needed(event: pb.EndChoiceNeeded, names: Names, viewer: int | No
 def _taken(event: pb.RowTaken, later: Sequence[Any], names: Names, viewer: int | None) -> Text:
     """A collection, with the card that caused it: the one placed next, unless the row is divided first."""
     own = viewer is not None and viewer in event.seats
-    line = Text.assemble(("» ", "bad" if own else "unsure"), _who(event.seats, names, viewer), " ")
     placed = later[0] if later and isinstance(later[0], pb.CardPlaced) else None
+    who = _who(event.seats, names, viewer)
+    who = who.append(" ") if placed is None else _before_number(who)
+    line = Text.assemble(("» ", "bad" if own else "unsure"), who)
     if placed is None:
         line.append(_verb(event.seats, viewer, "collects", "collect"))
         line.append(f" row {event.row + 1}{' as it is full' if event.cause == pb.TAKE_CAUSE_FULL else ''}: ")
@@ -114,7 +121,7 @@ def _in_short(event: Any, names: Names, viewer: int | None) -> Text:
     """A card that was placed, laid or drafted."""
     if isinstance(event, pb.CardPlaced):
         where = f" → row {event.row + 1}{_WHERE.get(event.side, '')}"
-        return Text.assemble(_who(event.seats, names, viewer), " ", _number(event.card), (where, "faint"))
+        return Text.assemble(_before_number(_who(event.seats, names, viewer)), _number(event.card), (where, "faint"))
     verb = ("takes", "take") if isinstance(event, pb.CardDrafted) else ("lays", "lay")
     return Text.assemble(
         *(_who([event.seat], names, viewer), f" {_verb([event.seat], viewer, *verb)} ", _number(event.card))

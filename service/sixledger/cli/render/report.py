@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+from sixledger.cli.failures import printable
 from sixledger.v1 import replay_service_pb2 as pb
 
 _STYLES = {pb.VERDICT_VALID: "good", pb.VERDICT_INCOMPLETE: "unsure"}
@@ -29,7 +30,7 @@ def verdict_style(report: pb.VerifyReport) -> str:
 def headline(report: pb.VerifyReport, path: str) -> Text:
     """The verdict and the file, in one line."""
     style = verdict_style(report)
-    line = Text.assemble((f" {verdict_name(report.verdict)} ", f"verdict.{style}"), " ", (path, "heading"))
+    line = Text.assemble((f" {verdict_name(report.verdict)} ", f"verdict.{style}"), " ", (printable(path), "heading"))
     if report.verdict == pb.VERDICT_VALID and not report.signer_authenticated:
         line.append("  signer unauthenticated", "unsure")
     return line

@@ -75,6 +75,10 @@ def story(game: Drawing, moment: Moment, names: Names, eyes: Eyes) -> list[Text]
     return lines or [Text("Nothing that can be seen from here.", "faint")]
 
 
+#: Commands of 6 nimmt! that name a row by its number.
+_NAMES_ROW = ("take row", "choose end")
+
+
 def spell(command: Any, whole: bool) -> str:
     """A command as words: `select card 41`, or `select card (sealed)`."""
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", command.DESCRIPTOR.name).lower()
@@ -84,6 +88,8 @@ def spell(command: Any, whole: bool) -> str:
 
 
 def _field(name: str, key: str, value: Any) -> str:
+    if name in _NAMES_ROW and key == "row":
+        value += 1  # as everywhere in words: the first row is row 1
     said = " ".join(map(str, value)) if isinstance(value, list) else str(value)
     return said if name.endswith(key) else f"{key.replace('_', ' ')} {said}"
 
