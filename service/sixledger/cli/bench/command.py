@@ -206,7 +206,8 @@ def _run(plans: list[Plan], store: str | None, json_file: Path | None, picture: 
     from sixledger.cli.bench.report import missed, problems, report
 
     console = out()
-    found_machine, results = machine(), []
+    found_machine = machine()
+    results: list[dict[str, Any]] = []
     for plan in plans:
         result = _measure(plan, store)
         if not results:

@@ -65,13 +65,14 @@ class Session:
             tell=lambda share: self.say(f"{what}, window {number + 1}", share),
         )
 
-    async def closed(self, lanes: Sequence[Lane], number: int, what: str, seconds: float | None = None) -> Window:
-        """As many requests as the server takes, window `number`."""
-        plan = self.plan
-        warmup = min(plan.warmup_s, 1.0)
+    async def closed(
+        self, lanes: Sequence[Lane], number: int, what: str, seconds: float, *, warm: bool = False
+    ) -> Window:
+        """As many requests as the server takes, window `number`; without a warm-up if everything is `warm`."""
+        warmup = 0.0 if warm else min(self.plan.warmup_s, 1.0)
         return await closed_window(
             lanes,
-            warmup + (seconds or plan.seconds),
+            warmup + seconds,
             warmup_s=warmup,
             meter=self.meter,
             tell=lambda share: self.say(f"{what}, window {number + 1}", share),
