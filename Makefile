@@ -20,10 +20,10 @@ endif
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test browser docs lint lint-style lint-types lint-layers lint-schema format proto golden pictures soak bench wheel clean
+.PHONY: help setup run serve test browser docs lint lint-style lint-types lint-layers lint-schema format proto golden pictures adversary fuzz soak agree bench wheel clean
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.installed ## Create .venv with Sixledger and all its extras, editable
 	@echo "Ready: $(BIN)/sixledger"
@@ -37,7 +37,7 @@ serve: $(VENV)/.installed ## Start the service on this machine
 test: $(VENV)/.installed-test ## Run all tests
 	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
-browser: $(VENV)/.installed-test ## Look at the page of the web tutorial in headless Chromium
+browser: $(VENV)/.installed-test ## Look at the pages in headless Chromium
 	$(PY) -m pytest -m browser tests/browser $(ARGS)
 
 docs: $(VENV)/.installed-test ## Generate the reference and build the documentation site into site/
@@ -78,8 +78,17 @@ golden: $(VENV)/.installed-test ## Write the golden files anew; review every cha
 pictures: $(VENV)/.installed-test ## Draw the terminal pictures of the documentation anew
 	$(PY) tests/support/pictures.py
 
+adversary: $(VENV)/.installed-test ## Try every attack on a match and print who notices it
+	$(PY) tests/adversary/run.py $(ARGS)
+
+fuzz: $(VENV)/.installed-test $(VENV)/.installed-fuzz ## Feed readers, verifier and client with guided nonsense (SECONDS=60 for each)
+	$(PY) tests/fuzz/run.py --seconds $(or $(SECONDS),60) $(ARGS)
+
 soak: $(VENV)/.installed-test ## Play ten thousand random matches of every game with all invariants on
 	$(PY) tests/soak/soak.py $(ARGS)
+
+agree: $(VENV)/.installed-test ## Ask the verifiers in Python and JavaScript about a thousand random ledgers
+	$(PY) tests/js/agree.py $(ARGS)
 
 bench: $(VENV)/.installed-test ## Measure the parts and the whole
 	$(PY) tests/bench/run.py $(ARGS)

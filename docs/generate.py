@@ -323,7 +323,13 @@ def clients() -> Iterator[tuple[str, str]]:
     from sixledger.client.sync.streams import MatchStream
 
     tables: dict[str, type] = {"SeatedMatch": package.SeatedMatch, "WatchedMatch": package.WatchedMatch}
-    for name, kind in {**areas, **tables, "MatchStream": MatchStream, "EngineSession": EngineSession}.items():
+    for name, kind in {
+        **areas,
+        **tables,
+        "MatchStream": MatchStream,
+        "EngineSession": EngineSession,
+        "Evidence": package.Evidence,
+    }.items():
         lines += [f"## {name}", "", inspect.getdoc(kind) or "", ""]
         inherited = {} if kind is not package.SeatedMatch else vars(package.WatchedMatch)
         if inherited:
@@ -331,6 +337,8 @@ def clients() -> Iterator[tuple[str, str]]:
         for member, value in vars(kind).items():
             if member.startswith("_") or (member == "flows" and isinstance(value, property)):
                 continue
+            if not (isinstance(value, property) or inspect.isfunction(value)):
+                continue  # a field: the docstring of its class says what it is
             called = member if isinstance(value, property) else f"{member}{_signature(value)}"
             lines += ["```python", called, "```", "", inspect.getdoc(value) or "", ""]
     lines += ["## Bots", ""]

@@ -16,6 +16,8 @@ from mkdocs.structure.pages import Page
 #: Pages in the root of the repository, and what they are called on the site.
 ROOT_PAGES = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s#]*)(#[^)\s]*)?\)")
+#: A set like {3,4} at the end of a cell of a table: text, which attr_list would take for attributes of the cell.
+_SET = re.compile(r"\{(?=[^{}|`]*\} *\|)")
 _CODE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 
 
@@ -45,4 +47,6 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> st
         return f"{mark}[{text}]({posixpath.relpath(name, posixpath.dirname(here) or '.')}{anchor or ''})"
 
     parts = _CODE.split(markdown)
-    return "".join(part if number % 2 else _LINK.sub(fit, part) for number, part in enumerate(parts))
+    return "".join(
+        part if number % 2 else _SET.sub("&#123;", _LINK.sub(fit, part)) for number, part in enumerate(parts)
+    )

@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import (
+    client_bench,
     disk_bench,
     engine_bench,
     full_bench,
@@ -28,6 +29,7 @@ from bench import (
     store_bench,
     stream_bench,
     unary_bench,
+    verify_bench,
 )
 from bench.measure import Comparison, Figure, Report
 
@@ -51,10 +53,12 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
         "engine": lambda: engine_bench.run(10, 3, 60) if quick else engine_bench.run(),
         "games": lambda: games_bench.run_all(4, 3, 50) if quick else games_bench.run_all(),
         "ledger": lambda: ledger_bench.run(3, 3) if quick else ledger_bench.run(),
+        "verify": lambda: verify_bench.run(1, 3, 60) if quick else verify_bench.run(),
         "disk": lambda: disk_bench.run(folder, 3, 0.2) if quick else disk_bench.run(folder),
         "store": lambda: store(folder, 3, 0.5) if quick else store(folder, 5, 1.5),
         "unary": lambda: unary_bench.run(folder, 3, 0.7) if quick else unary_bench.run(folder),
         "stream": lambda: stream_bench.run(folder, 3, 0.5, 64, 2, 8) if quick else stream_bench.run(folder),
+        "client": lambda: client_bench.run(folder, 3, 4, 1) if quick else client_bench.run(folder),
         "postgres": lambda: postgres_bench.run(folder, 3, 0.5) if quick else postgres_bench.run(folder),
         "full": lambda: full_bench.run(folder, 3, 0.7) if quick else full_bench.run(folder),
     }
@@ -102,12 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmarks; exit status 1 with `--check` if a ratio is out of reach."""
     parser = argparse.ArgumentParser(description="Measure Sixledger: ratios to baselines of the same run.")
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds: under a minute")
-    parser.add_argument(
-        "--only",
-        action="append",
-        metavar="PART",
-        help="engine, games, ledger, disk, store, unary, stream, postgres or full",
-    )
+    parser.add_argument("--only", action="append", metavar="PART", help="engine, games, ledger, verify, disk, store, …")
     parser.add_argument("--folder", type=Path, help="where stores are made: on the disk that is meant")
     parser.add_argument("--check", action="store_true", help="exit status 1 if a ratio is out of reach")
     shape = parser.add_mutually_exclusive_group()

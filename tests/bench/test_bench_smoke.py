@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from bench import (
+    client_bench,
     disk_bench,
     engine_bench,
     full_bench,
@@ -16,6 +17,7 @@ from bench import (
     run,
     stream_bench,
     unary_bench,
+    verify_bench,
 )
 from bench.engine_bench import drawn_script, play_bare, play_engine, script
 from bench.measure import Comparison, Figure, Report, Spread, number
@@ -71,6 +73,10 @@ def test_the_ledger_benchmark_runs() -> None:
     check(ledger_bench.run(matches=1, rounds=1))
 
 
+def test_the_verify_benchmark_runs() -> None:
+    check(verify_bench.run(matches=1, rounds=1, files=10))
+
+
 def test_the_disk_benchmark_runs(tmp_path: Path) -> None:
     check(disk_bench.run(tmp_path, rounds=1, seconds=0.01))
 
@@ -89,6 +95,10 @@ def test_the_unary_benchmark_runs(tmp_path: Path) -> None:
 
 def test_the_benchmark_of_everything_runs(tmp_path: Path) -> None:
     check(full_bench.run(tmp_path, rounds=1, seconds=0.1, workers=4))
+
+
+def test_the_client_benchmark_runs(tmp_path: Path) -> None:
+    check(client_bench.run(tmp_path, rounds=1, match_rounds=1, times=3))
 
 
 def test_the_stream_benchmark_runs(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_a_person_who_is_too_late_is_told_so_and_plays_on() -> None:
                     server.advance(31)
                     return str(highest.card)  # type: ignore[attr-defined]  # a SelectCard
 
-            talk = Slow(ServerTable(GAME, own, ["You", "Bob"]), console)
+            talk = Slow(ServerTable(GAME, own, ["You", "Bob"], console), console)
             assert talk.play() is False
             assert talk.asked == 2
             assert "30 s left" in screen.getvalue()
@@ -79,7 +79,7 @@ def test_a_paused_match_is_waited_for() -> None:
         )
         with client.matches.join(created.match_id) as own, client.matches.join(created.match_id):
             assert own.turn()
-            table = ServerTable(GAME, own, ["You", "Bob"])
+            table = ServerTable(GAME, own, ["You", "Bob"], Console(file=StringIO(), theme=THEME))
             assert table.seconds_left() is None
             command = own.legal()[0]
             client.matches.pause(created.match_id, created.owner_token)

@@ -54,6 +54,7 @@ def test_open_tables_are_listed_with_the_command_that_joins(
     assert match_id[:12] in ran.out
     assert "0 of 3" in ran.out
     assert "no spectators" in ran.out
+    assert "provably fair" in ran.out
     assert f"sixledger play nimmt --server {server.address} --table {match_id[:12]}" in ran.out
     found = json.loads(quick("tables", "--server", server.address, "--json").out)
     assert found[0] | {"created_us": 0} == {
@@ -64,6 +65,7 @@ def test_open_tables_are_listed_with_the_command_that_joins(
         "created_us": 0,
         "private": False,
         "spectators": False,
+        "deal": "provably fair",
     }
     assert "API key" in complaint(quick("tables", "--server", server.address, "--mine"), 1)
 

@@ -58,6 +58,7 @@ def test_the_course_in_plain_words(quick: CommandLine, path: Path, key: Path) ->
     numbers = [int(found[1]) for line in lines if (found := re.match(r"#(\d+)  \d\d:\d\d:\d\d\.\d{3}  ", line))]
     assert numbers == list(range(len(whole().records)))
     assert "Seat 1 reveals the contribution." in ran.out
+    assert "Deal: provably fair – seats " in ran.out
     assert "select card (sealed)" in ran.out
     assert ran.out.count("── round 2, turn 4") == 1
     assert "Final ranking" in ran.out

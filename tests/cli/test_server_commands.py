@@ -66,6 +66,13 @@ def serve(folder: Path, *arguments: str) -> Serving:
     return Serving(process, found[1], said)
 
 
+#: How every view of a match of three says it.
+FAIR = (
+    "Deal: provably fair – seats 0, 1, 2 of 3 committed before any contribution was known; "
+    "only the operator and all of them could choose the deal."
+)
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """A server for the tests of this file."""
@@ -131,6 +138,7 @@ def test_play_watch_and_export_on_a_server(sixledger: CommandLine, server: Servi
     played = sixledger("play", "nimmt", "--preset", "d4", "--bots", "2", "--name", "Anna", *at, typed=ANYTHING)
     assert (played.status, played.err) == (0, "")
     assert " VALID " in played.out
+    assert played.out.count(FAIR) == 2, "when the cards are dealt, and with the verdict"
     found = re.search(r"^match ([0-9a-f]{32}) ", played.out)
     assert found is not None
     match = found[1]
@@ -139,6 +147,8 @@ def test_play_watch_and_export_on_a_server(sixledger: CommandLine, server: Servi
     assert (watched.status, watched.err) == (0, "")
     assert "Anna takes seat 0." in watched.out
     assert "reveals the contribution" in watched.out
+    assert "Deal: provably fair – seats commit to contributions, then reveal them" in watched.out
+    assert FAIR in watched.out
     assert "Final ranking" in watched.out
 
     records = [json.loads(line) for line in sixledger("watch", match, "--json", *at).out.splitlines()]
@@ -158,8 +168,11 @@ def test_play_watch_and_export_on_a_server(sixledger: CommandLine, server: Servi
         saved = sixledger("export", match, *arguments, *at)
         assert (saved.status, saved.err) == (0, "")
         assert " VALID " in saved.out
+        assert FAIR in saved.out
     assert (tmp_path / "seat.jsonl.gz").read_bytes()[:2] == b"\x1f\x8b"
     assert sixledger("verify", "everybody.jsonl", "seat.jsonl.gz").status == 0
+    replayed = sixledger("replay", "everybody.jsonl").out
+    assert FAIR.removesuffix(".") in " ".join(replayed.split())
 
 
 def test_leaving_a_match_on_a_server_resigns(sixledger: CommandLine, server: Serving) -> None:
@@ -220,7 +233,7 @@ def test_the_demonstration_from_start_to_proof(sixledger: CommandLine, tmp_path:
     ran = sixledger("demo", "--fast", "--seed", "4", "--preset", "d4")
     assert (ran.status, ran.err) == (0, "")
     assert len([line for line in ran.out.splitlines() if " → row " in line or "takes row" in line]) >= 10
-    assert "seats 0, 1, 2, 3 of 4 contributed" in ran.out
+    assert "provably fair – seats 0, 1, 2, 3 of 4 committed" in ran.out
     assert "signed by a trusted key" in ran.out
     commands = re.findall(r"^  sixledger (verify .*)$", ran.out, re.MULTILINE)
     assert [sixledger(*command.split()).status for command in commands] == [0, 1]

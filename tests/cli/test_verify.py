@@ -16,12 +16,14 @@ from sixledger.engine.bots import bot, concrete
 from sixledger.engine.nimmt import GAME
 from sixledger.ledger import file
 from sixledger.ledger.heads import HeadSigner
+from sixledger.ledger.keys import key_id
 from support.command_line import CommandLine
+from support.ledgers import Table
 
 #: What `--json` holds, for every verdict.
 FIELDS = {
     *("file", "verdict", "exit_status", "summary", "match_id", "ruleset", "record_count", "signer_authenticated"),
-    *("fairness", "winners", "unchecked", "finding", "last_good"),
+    *("fairness", "attribution", "winners", "unchecked", "finding", "last_good"),
 }
 FINDING = {"seq", "line", "layer", "seat", "request_id", "message", "differences", "position"}
 
@@ -68,6 +70,24 @@ def test_valid_with_the_key(quick: CommandLine, tmp_path: Path, good: bytes, key
     assert ran.out.startswith(" VALID  good.jsonl\n")
     assert "signed by a trusted key" in ran.out
     assert "signer unauthenticated" not in ran.out
+    assert "no contribution – no seat contributed to the deal" in ran.out
+    assert "seat 0  no key  " in ran.out
+    assert "unsigned" in ran.out
+
+
+def test_every_move_is_given_to_a_key(quick: CommandLine, tmp_path: Path) -> None:
+    """In words, and with the number of every record for a program."""
+    table = Table(2, signing=frozenset({1}), name="who").play()
+    write(tmp_path, "who.jsonl", table.file())
+    public = table.public_key(1)
+    said = quick("verify", "who.jsonl").out
+    told = json.loads(quick("verify", "who.jsonl", "--json").out)["attribution"]
+    plain, signer = told["holders"]
+    assert (signer["public_key"], signer["key_id"]) == (public.hex(), key_id(public).hex())
+    assert f"seat 1  key {key_id(public).hex()}  {len(signer['signed'])} signed" in said
+    assert f"seat 0  no key  {len(plain['unsigned'])} unsigned" in said
+    assert (plain["public_key"], plain["signed"], signer["unsigned"], told["table"]) == (None, [], [], [0])
+    assert sorted([0, *plain["unsigned"], *signer["signed"]]) == list(range(told["record_count"]))
 
 
 def test_without_a_key_the_signer_is_unauthenticated(quick: CommandLine, tmp_path: Path, good: bytes) -> None:
@@ -106,14 +126,15 @@ def test_a_changed_bit_is_found_and_named(quick: CommandLine, tmp_path: Path, go
 
 
 def test_json_for_programs(quick: CommandLine, tmp_path: Path, good: bytes) -> None:
-    """One document for a file, a list for several, always with the same fields."""
+    """One document for a file, a line for each of several, always with the same fields."""
     write(tmp_path, "good.jsonl", good)
     write(tmp_path, "bad.jsonl", change_one_bit(good))
     valid = json.loads(quick("verify", "good.jsonl", "--json").out)
     assert set(valid) == FIELDS
     assert (valid["verdict"], valid["exit_status"], valid["finding"]) == ("VALID", 0, None)
     assert len(bytes.fromhex(valid["match_id"])) == 16
-    both = json.loads(quick("verify", "good.jsonl", "bad.jsonl", "--json").out)
+    *both, summary = map(json.loads, quick("verify", "good.jsonl", "bad.jsonl", "--json").out.splitlines())
+    assert "file" not in summary
     assert [each["verdict"] for each in both] == ["VALID", "TAMPERED"]
     assert set(both[1]) == FIELDS
     assert set(both[1]["finding"]) == FINDING
@@ -121,17 +142,21 @@ def test_json_for_programs(quick: CommandLine, tmp_path: Path, good: bytes) -> N
     assert both[1]["last_good"]["seq"] == both[1]["finding"]["seq"] - 1
 
 
-def test_several_files_get_a_line_each_and_the_worst_status(quick: CommandLine, tmp_path: Path, good: bytes) -> None:
+def test_of_several_files_the_bad_get_a_line_and_the_worst_gives_the_status(
+    quick: CommandLine, tmp_path: Path, good: bytes
+) -> None:
     write(tmp_path, "good.jsonl", good)
     write(tmp_path, "bad.jsonl", change_one_bit(good))
     write(tmp_path, "packed.jsonl.gz", gzip.compress(good))
     ran = quick("verify", "good.jsonl", "packed.jsonl.gz")
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out.splitlines()[-1] == "2 ledgers: 2 VALID"
+    assert ran.out.splitlines()[0] == "2 ledgers: 2 VALID"
     assert quick("verify", "good.jsonl", "bad.jsonl").status == 1
     worst = quick("verify", "good.jsonl", "missing.jsonl", "bad.jsonl")
     assert worst.status == 2
-    assert worst.out.splitlines()[-1] == "3 ledgers: 1 TAMPERED, 1 VALID, 1 unusable"
+    bad, summary, *_ = worst.out.splitlines()
+    assert bad.startswith(" TAMPERED  bad.jsonl  at record ")
+    assert summary == "3 ledgers: 1 TAMPERED, 1 VALID, 1 unusable"
     assert worst.err == "sixledger: missing.jsonl: the file cannot be read: No such file or directory\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,60 @@ def test_files_of_secrets_are_the_owner_s_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o640)
     with pytest.raises(errors.BadCredentials, match="0600"):
+        Credentials.load(path)
+
+
+@pytest.fixture
+def no_umask() -> Iterator[None]:
+    """Whatever is made is open to everybody, unless somebody cares."""
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@posix
+@pytest.mark.usefixtures("no_umask")
+def test_folders_that_are_made_for_secrets_are_the_owner_s_alone_whatever_the_umask(tmp_path: Path) -> None:
+    path = tmp_path / "seats" / "tonight" / "seat.json"
+    Credentials.new(MATCH_ID, 0).save(path)
+    made = (path, path.parent, path.parent.parent)
+    assert [stat.S_IMODE(each.stat().st_mode) for each in made] == [0o600, 0o700, 0o700]
+    assert Credentials.load(path).path == path
+
+
+@posix
+def test_a_folder_in_which_everybody_writes_is_no_place_for_a_key(tmp_path: Path) -> None:
+    """Somebody else could put another file there. In one like /tmp nobody but the owner can."""
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    path = folder / "seat.json"
+    made = Credentials.new(MATCH_ID, 0)
+    made.save(path)
+    folder.chmod(0o777)
+    for use in (made.save, lambda: Credentials.load(path)):
+        with pytest.raises(errors.BadCredentials, match="everybody can write"):
+            use()
+    folder.chmod(0o1777)
+    made.save()
+    assert Credentials.load(path) == made
+
+
+@posix
+def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "seat.json"
+    Credentials.new(MATCH_ID, 0).save(path)
+    monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
+    with pytest.raises(errors.BadCredentials, match="another user"):
+        Credentials.load(path)
+
+
+@posix
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o620, 0o602, 0o610, 0o666])
+def test_a_key_that_others_may_have_read_or_changed_is_refused(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "seat.json"
+    Credentials.new(MATCH_ID, 0).save(path)
+    path.chmod(mode)
+    with pytest.raises(errors.BadCredentials, match="can be read by others"):
         Credentials.load(path)
 
 

@@ -185,6 +185,8 @@ def test_every_late_opening_must_come_with_its_epoch(played: HonestTable, viewer
         lambda late: late.pop(),
         lambda late: late[-1].openings.pop(),
         lambda late: late.add(seq=0).openings.add(),
+        lambda late: late.add(seq=999_999),
+        lambda late: late.add(seq=0),
         lambda late: late.add().CopyFrom(late[0]),
         lambda late: late[0].openings.add().CopyFrom(late[0].openings[0]),
     ):
@@ -271,7 +273,7 @@ def test_entropy_sealed_before_the_contributions_is_refused() -> None:
     given = [None, b"\x03" * 32]
     entropy = hashing.entropy(MATCH_ID, table.match.seeds.commitment, given)
     body.lifecycle.add().sealed.entropy = entropy
-    record = records.seal(body, [], table.match.hash, b"k" * 32)
+    record = records.seal(body.match_id, body.seq, body.SerializeToString(), [], table.match.hash, b"k" * 32)
     with pytest.raises(errors.ContributionIgnored, match="without the own contribution"):
         tracker.receive(record)
 

@@ -84,6 +84,23 @@ def test_the_site_fetches_nothing_from_elsewhere(site: Path) -> None:
         assert not re.findall(r'<link[^>]+href="(?:https?:)?//[^"]*"[^>]+rel="(?:stylesheet|preconnect)"', text), page
 
 
+def test_every_limit_of_the_threat_model_has_its_anchor(site: Path) -> None:
+    """Reports and tests refer to them."""
+    page = (site / "explanation/trust.html").read_text(encoding="utf-8")
+    found = re.findall(r'<h3 id="(limit-[a-z-]+)"', page)
+    written = re.findall(r"\{#(limit-[a-z-]+)\}", (ROOT / "docs/explanation/trust.md").read_text(encoding="utf-8"))
+    assert found == written
+    assert {"limit-looks-at-hands", "limit-chooses-last", "limit-withheld-reveal", "limit-key-ownership"} <= set(found)
+    for limit, text in zip(found, page.split('<h3 id="limit-')[1:], strict=True):
+        assert "What to do." in text.split("<h2")[0], limit
+
+
+def test_sets_in_tables_are_text(site: Path) -> None:
+    """Not attributes of their cell, as headings have them."""
+    rules = (site / "reference/rules-contract.html").read_text(encoding="utf-8")
+    assert "<td>announced {3,4}</td>" in rules.replace("&#123;", "{")
+
+
 def test_links_between_the_root_and_the_docs_lead_to_pages_of_the_site(site: Path) -> None:
     start = (site / "readme.html").read_text(encoding="utf-8")
     assert 'href="spec/ledger.html"' in start

@@ -25,14 +25,14 @@ BOTH = frozenset({0, 1})
 EVERYBODY = frozenset({0, 1, 2})
 
 
-def started(seats: int = 2, policy: Any = FIRST_LEGAL, **limits: int) -> Table:
+def started(seats: int = 2, policy: Any = FIRST_LEGAL, **limits: Any) -> Table:
     """A table whose game begins at second 0."""
     table = Table(seats, clock=record_pb2.Clock(**limits), policy=policy, name="timed", at=0)
     table.start()
     return table
 
 
-def contributing(**limits: int) -> Table:
+def contributing(**limits: Any) -> Table:
     """A table of three contributing seats, all taken at second 0."""
     table = Table(3, mode=COMMIT_REVEAL, contributing=EVERYBODY, clock=record_pb2.Clock(**limits), name="slow", at=0)
     for seat in range(3):
@@ -78,7 +78,7 @@ def verdict(report: VerifyReport) -> tuple[str, str, int]:
         ({"turn_us": 5}, 9, "timeout_policy"),
     ],
 )
-def test_limits_that_make_no_sense_are_refused(limits: dict[str, int], policy: Any, field: str) -> None:
+def test_limits_that_make_no_sense_are_refused(limits: dict[str, Any], policy: Any, field: str) -> None:
     with pytest.raises(MalformedAct) as caught:
         started(policy=policy, **limits)
     assert caught.value.field == field

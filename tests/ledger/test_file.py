@@ -216,6 +216,13 @@ def test_a_key_that_signed_nothing_does_not_belong_into_the_header(table: Table)
     assert verify(forged).verdict == replay_service_pb2.VERDICT_TAMPERED
 
 
+def test_a_key_stands_in_the_header_once(table: Table) -> None:
+    assert dump(table.records, table.heads(), [*KEYS, *KEYS]) == table.file()
+    twice = _edit(table.file(), 1, json.dumps(str(KEYS[0])), ",".join([json.dumps(str(KEYS[0]))] * 2))
+    report = verify(twice)
+    assert (report.verdict, report.finding.line) == (replay_service_pb2.VERDICT_TAMPERED, 1)
+
+
 def test_a_readable_copy_that_lies_is_tampering(table: Table) -> None:
     lines = table.file().decode().splitlines()
     at = next(n for n, line in enumerate(lines) if '"hand_dealt"' in line)
@@ -234,10 +241,12 @@ def test_a_readable_copy_that_lies_is_tampering(table: Table) -> None:
 @pytest.mark.parametrize(
     ("limit", "value", "words"),
     [
-        ("MAX_LINE_BYTES", 500, "the line has more than 500 bytes"),
+        ("MAX_LINE_BYTES", 500, "has more than 500 bytes"),
         ("MAX_FILE_BYTES", 2000, "the file has more than 2000 bytes"),
         ("MAX_RECORDS", 3, "the file has more than 3 records"),
         ("MAX_HEADS", 1, "the file has more than 1 heads"),
+        ("MAX_ALL_SEALS", 2, "the file has more than 2 seals"),
+        ("MAX_KEYS", 0, "the header has more than 0 keys"),
     ],
 )
 def test_every_limit_is_named_in_its_fault(
@@ -249,14 +258,33 @@ def test_every_limit_is_named_in_its_fault(
     monkeypatch.setattr(home, limit, value)
     for compress in (False, True):
         data = table.file(3, compress=compress)
-        with pytest.raises(LedgerFault, match=words):
+        with pytest.raises(UnusableInput, match=words):  # nothing is said about whether it is true
             load(data)
 
 
 def test_a_small_gzip_that_unpacks_to_much_is_refused_early(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = gzip.compress(table.file() + b"0" * (8 << 20))
-    with pytest.raises(LedgerFault, match="the line has more than"):
+    with pytest.raises(UnusableInput, match="has more than"):
         load(bomb)
+
+
+def test_gzip_in_parts_and_with_padding_is_the_same_ledger(table: Table) -> None:
+    """As `cat` and tapes make it; a part that begins and does not end is cut short, anything else is damage."""
+    data = table.file()
+    parts = [gzip.compress(data[at : at + 1000]) for at in range(0, len(data), 1000)]
+    packed = b"".join(parts[:2]) + bytes(100_000) + b"".join(parts[2:]) + bytes(70_000)
+    assert load(packed).records == table.records
+    assert load(io.BytesIO(packed)).records == table.records
+    for wrong, verdict in (
+        (packed + parts[0][:15], "TRUNCATED"),
+        (packed + b"xyz", "TAMPERED"),
+        (packed[:-70_001], "TRUNCATED"),
+    ):
+        with pytest.raises(LedgerFault) as caught:
+            load(wrong)
+        assert replay_service_pb2.Verdict.Name(caught.value.verdict) == f"VERDICT_{verdict}"
+    with pytest.raises(UnusableInput, match="more than 1024 gzip members"):
+        load(parts[0] + gzip.compress(b"") * 1024)
 
 
 def test_heads_and_keys_of_a_new_file_must_fit(table: Table) -> None:

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 from sixledger.ledger import clocks
+from sixledger.ledger.keys import ActKind
 from sixledger.ledger.verify import verify_records
 from sixledger.service.checkpoint import from_checkpoint, to_checkpoint
 from sixledger.service.engine_servicer import EngineServicer
@@ -115,6 +116,29 @@ def test_a_checkpoint_of_any_moment_has_the_same_timers(mode: record_pb2.Contrib
         assert loaded.clocks == match.clocks
         assert loaded.timers() == match.timers()
         assert loaded.paused == match.paused
+
+
+@pytest.mark.parametrize("given", [(0,), (0, 1)])
+def test_a_checkpoint_keeps_who_withheld(given: tuple[int, ...]) -> None:
+    """Seats that did not commit, or did not reveal: from the checkpoint the match goes on to the same record."""
+    clock = record_pb2.Clock(contribute_us=SECOND, reveal_us=SECOND, withheld=clocks.GO_ON)
+    both = frozenset({0, 1})
+    table = Table(mode=COMMIT_REVEAL, contributing=both, clock=clock, name="withheld", at=0)
+    for seat in both:
+        table.join(seat)
+    for seat in given:
+        table.commit(seat)
+    if 1 in given:
+        table.reveal(0)
+    table.fire()
+    loaded = from_checkpoint(to_checkpoint(table.match), "checkpoint")
+    assert [seat.withheld for seat in loaded.seats] == [False, True]
+    assert loaded.seats == table.match.seats
+    if 1 not in given:
+        table.at = SECOND + 2
+        action = table.action(0, ActKind.CONTRIBUTION, contribution=table.contribution(0))
+        assert table.author.act(loaded, action)[1] == table.act(action)
+    assert table.match.state is not None
 
 
 def test_a_checkpoint_whose_clocks_cannot_be_is_refused() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,13 +25,15 @@ from sixledger.ledger.keys import public_bytes
 from sixledger.service.config import Settings
 from sixledger.service.errors import ServiceError, contract
 from sixledger.service.keyring import KeyFileError, Keyring
-from sixledger.service.replay_servicer import unpack
+from sixledger.service.replay_servicer import ReplayServicer, unpack
 from sixledger.service.server import Server
 from sixledger.service.status import rich_status
 from sixledger.service.tokens import TokenMint
 from sixledger.v1 import catalog_service_pb2, error_pb2, game_pb2, replay_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.servers import TWO_ROUNDS, Client, failing, memory_settings, serving, start
+
+ORIGIN = VerifierKey("test.example", public_bytes(Keyring(bytes(range(32)), bytes(32)).signing_key))
 
 ID = bytes(range(16))
 
@@ -214,6 +218,20 @@ async def test_what_cannot_be_a_ledger_is_refused_or_judged() -> None:
         assert await refused(*[message(chunk=bytes(60_000))] * 2) == "TOO_LARGE"
         assert await refused(message(chunk=gzip.compress(bytes(10_000_000)))) == "TOO_LARGE"
         assert await refused(message(chunk=Random(1).randbytes(1000))) == "MALFORMED"
+        assert await refused(message(chunk=b"x"), message()) == "MALFORMED"
+        assert await refused(message(chunk=b"x", trusted_keys=[str(ORIGIN)] * 101)) == "MALFORMED"
+        assert await refused(message(chunk=gzip.compress(b"") * 2000)) == "MALFORMED"
+
+
+async def test_a_ledger_that_does_not_arrive_makes_room_for_others() -> None:
+    async def slowly() -> AsyncIterator[replay_service_pb2.VerifyLedgerRequest]:
+        yield replay_service_pb2.VerifyLedgerRequest(chunk=b"x")
+        await asyncio.Event().wait()
+
+    servicer = ReplayServicer(ORIGIN, max_waiting=1, receive_s=0.02)
+    for _ in range(2):
+        with pytest.raises(ServiceError, match="did not arrive within"):
+            await servicer.VerifyLedger(slowly())
 
 
 def test_unpacking_is_bounded_and_leaves_bad_gzip_to_the_verifier() -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import grpc
 import pytest
-from sixledger.service import wire
+from sixledger.ledger import wire
 from sixledger.service.hub import NO_MATCH
+from sixledger.service.play import play_item
 from sixledger.service.server import Server
 from sixledger.service.store import Entry, MemoryStore
 from sixledger.v1 import error_pb2, game_pb2
@@ -403,6 +404,6 @@ def test_items_put_together_from_bytes_are_those_of_the_schema(tag: int, size: i
     played = pb.PlayedCommand(head="h" * size)
     item = pb.PlayItem(tag=tag, match_id=b"m" * 16, played=played)
     number = pb.PlayItem.PLAYED_FIELD_NUMBER
-    made = wire.play_item(tag, b"m" * 16, number, played.SerializeToString())
+    made = play_item(tag, b"m" * 16, number, played.SerializeToString())
     assert made == item.SerializeToString()
     assert wire.repeated(1, [made, made]) == pb.PlayResponse(items=[item, item]).SerializeToString()

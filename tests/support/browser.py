@@ -69,9 +69,33 @@ class Page:
             time.sleep(0.02)
         return value
 
-    def picture(self) -> bytes:
-        """What the window shows, PNG."""
-        return base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"])
+    def show_as(self, *, scheme: str = "light", media: str = "screen") -> None:
+        """Prefer `scheme`, light or dark, and show the page as on `media`, screen or print."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._call("Emulation.setEmulatedMedia", media=media, features=features)
+
+    def size(self, width: int, height: int) -> None:
+        """Give the window this size."""
+        self._call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+    def picture(self, *, whole: bool = False) -> bytes:
+        """What the window shows, or the `whole` page, PNG."""
+        return base64.b64decode(
+            self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole, **self._clip(whole))["data"]
+        )
+
+    def _clip(self, whole: bool) -> dict[str, Any]:
+        if not whole:
+            return {}
+        content = self._call("Page.getLayoutMetrics")["cssContentSize"]
+        return {"clip": {"x": 0, "y": 0, "width": content["width"], "height": content["height"], "scale": 1}}
+
+    def pdf(self) -> bytes:
+        """The page as it is printed, A4."""
+        printed = self._call(
+            "Page.printToPDF", paperWidth=8.27, paperHeight=11.69, printBackground=False, preferCSSPageSize=True
+        )
+        return base64.b64decode(printed["data"])
 
 
 @contextmanager

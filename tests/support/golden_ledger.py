@@ -5,12 +5,14 @@
     python tests/support/golden_ledger.py            compare; exit status 1 and a list if anything differs
     python tests/support/golden_ledger.py --update   write them anew
 
-Record 0 states the digest of the ruleset, so they change when that changes. For a released ruleset neither may.
+Record 0 states the digest of the ruleset, so they change when that changes. For a released ruleset neither may:
+`tests/golden/ledgers.sha256` pins its ledgers, `--update` adds what is new there and refuses to write another.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import sys
 from functools import partial
 from pathlib import Path
@@ -29,9 +31,12 @@ from sixledger.games.forces.v1 import forces_pb2
 from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.games.piece.v1 import piece_pb2
 from sixledger.v1 import record_pb2
+from support import rulesets
 from support.ledgers import COMMIT_REVEAL, SEATS, SERVER_ONLY, Table, rounds
 
 FOLDER = Path(__file__).parents[1] / "golden"
+#: As sha256sum writes and checks it.
+PINNED = FOLDER / "ledgers.sha256"
 BOTH = frozenset({0, 1})
 
 
@@ -94,6 +99,25 @@ def _withheld() -> bytes:
     return table.file()
 
 
+def _went_on() -> bytes:
+    """Four seats contribute; one does not commit, one does not reveal, and the match goes on without both."""
+    go_on = record_pb2.WITHHELD_POLICY_GO_ON
+    clock = record_pb2.Clock(contribute_us=30_000_000, reveal_us=30_000_000, withheld=go_on)
+    four, signing = frozenset(range(4)), frozenset({0, 2})
+    table = Table(4, rounds(1), COMMIT_REVEAL, signing, four, clock=clock, name="golden went on", at=0)
+    for seat in range(4):
+        table.join(seat)
+    for seat in (0, 2, 3):
+        table.commit(seat)
+    table.fire()
+    table.at = 31_000_000
+    table.reveal(0)
+    table.reveal(3)
+    table.fire()
+    table.at = 62_000_000
+    return table.play().file(9)
+
+
 def _against_the_clock(table: Table, commands: int) -> None:
     """Play so many commands, a tenth of a second each, with a pause of a minute after five."""
     table.start()
@@ -113,6 +137,14 @@ def _nimmt_variant(variant: nimmt_pb2.Variant.ValueType) -> bytes:
     options.variant = variant
     name = f"golden {nimmt_pb2.Variant.Name(variant)}"
     return Table(2, options, COMMIT_REVEAL, signing=frozenset({0}), contributing=BOTH, name=name).play().file(10)
+
+
+def _nimmt_doublets() -> bytes:
+    """Double with doublets, one round by the safety stop; one of two signs."""
+    doublets = nimmt_pb2.DOUBLE_PACK_DOUBLETS
+    options = nimmt_pb2.Options(variant=nimmt_pb2.VARIANT_DOUBLE, double_pack=doublets, max_rounds=1)
+    signing = frozenset({1})
+    return Table(2, options, COMMIT_REVEAL, signing=signing, contributing=BOTH, name="golden doublets").play().file(9)
 
 
 def _forces_signed() -> bytes:
@@ -146,6 +178,14 @@ def _piece_beasts() -> bytes:
     return table.file()
 
 
+def _piece_turns() -> bytes:
+    """A limit of ten turns, with a Beast; both sign."""
+    turns = piece_pb2.TIME_MODE_TURNS
+    options = piece_pb2.Options(beasts=[18, 10], time_mode=turns, turn_limit=10)
+    arguments: dict[str, Any] = {"signing": BOTH, "contributing": BOTH, "game": PIECE}
+    return Table(2, options, COMMIT_REVEAL, name="golden turns", **arguments).play().file(8)
+
+
 _VARIANTS = [number for number in nimmt_pb2.Variant.values() if number > nimmt_pb2.VARIANT_BASE]
 
 #: Every golden ledger: the game, its name there, and how it is made.
@@ -156,14 +196,17 @@ GOLDEN: list[tuple[Game[Any], str, Callable[[], bytes]]] = [
     (NIMMT, "two-seats-timed", _timed),
     (NIMMT, "three-seats-forfeited", _forfeited),
     (NIMMT, "three-seats-withheld", _withheld),
+    (NIMMT, "four-seats-went-on", _went_on),
     *(
         (NIMMT, nimmt_pb2.Variant.Name(variant).lower().replace("_", "-"), partial(_nimmt_variant, variant))
         for variant in _VARIANTS
     ),
+    (NIMMT, "variant-doublets", _nimmt_doublets),
     (FORCES, "three-seats-signed", _forces_signed),
     (FORCES, "four-seats-running", _forces_running),
     (PIECE, "clock-signed", _piece_clock),
     (PIECE, "beasts-aborted", _piece_beasts),
+    (PIECE, "turns", _piece_turns),
 ]
 
 
@@ -172,18 +215,39 @@ def ledgers() -> Mapping[Path, bytes]:
     return {FOLDER / f"{game.id}@{game.version}" / f"{name}.ledger.jsonl": make() for game, name, make in GOLDEN}
 
 
+def pinned() -> dict[Path, str]:
+    """The hashes that the ledgers of released rulesets must keep for ever, in hexadecimal."""
+    entries = (line.split("  ", 1) for line in PINNED.read_text(encoding="utf-8").splitlines())
+    return {FOLDER / name: digest for digest, name in entries}
+
+
+def missing_pins() -> dict[Path, str]:
+    """The hashes of the ledgers of released rulesets that are not pinned yet, as they are on the disk."""
+    released = [path for path in ledgers() if path.parent.name in rulesets.frozen() and path.exists()]
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in released if path not in pinned()}
+
+
 def main() -> int:
     """Compare or update."""
     parser = argparse.ArgumentParser(description="Compare the golden ledgers, or write them anew.")
     parser.add_argument("--update", action="store_true")
     update = parser.parse_args().update
     stale = {path: data for path, data in ledgers().items() if not path.exists() or path.read_bytes() != data}
+    refused = [path for path in stale if path in pinned()]
     for path, data in stale.items():
-        if update:
+        said = "differs"
+        if path in refused:
+            said = "differs, but is of a released ruleset: add a version"
+        elif update:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        print(f"{path.parent.name}/{path.name}: {'written' if update else 'differs'}")  # noqa: T201  # a script
-    return 1 if stale and not update else 0
+            said = "written"
+        print(f"{path.parent.name}/{path.name}: {said}")  # noqa: T201  # a script
+    if update:
+        both = pinned() | missing_pins()
+        text = "".join(f"{both[path]}  {path.relative_to(FOLDER).as_posix()}\n" for path in sorted(both))
+        PINNED.write_text(text, encoding="utf-8", newline="\n")
+    return 1 if refused or (stale and not update) else 0
 
 
 if __name__ == "__main__":

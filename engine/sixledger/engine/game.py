@@ -74,6 +74,8 @@ class Game(ABC, Generic[S]):
     version: ClassVar[int]
     #: Constant of a released version (DESIGN 4), 32 bytes.
     digest: ClassVar[bytes]
+    #: The release that froze this version: from then on not one byte of a replay changes. Empty: it may still change.
+    released: ClassVar[str] = ""
     title: ClassVar[str]
     min_seats: ClassVar[int]
     max_seats: ClassVar[int]

@@ -58,6 +58,17 @@ class Wrapping:
             message_factory.GetMessageClass(field.message_type): field.name for field in fields
         }
 
+    def numbers(self) -> dict[type[Message], tuple[int, int]]:
+        """Field numbers of each concrete message: of the game in the envelope, and of the message in the game's.
+
+        Empty for a game of another distribution, whose messages are packed another way.
+        """
+        if self._case == "other":
+            return {}
+        outer = self._envelope.DESCRIPTOR.fields_by_name[self._case].number
+        fields = self._outer.DESCRIPTOR.fields_by_name
+        return {kind: (outer, fields[case].number) for kind, case in self.cases.items()}
+
     def pack(self, message: Message) -> Any:
         """The envelope that holds `message`, a concrete message of the game."""
         envelope = self._envelope()

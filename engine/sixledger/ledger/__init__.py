@@ -4,6 +4,7 @@
     Author                                 writes the records of a match
     Match, fold                            where a match stands after its records
     VerifierKey, HeadSigner, SignedHead    signed heads and their keys
+    SignedKeyList, OriginSigner            all keys of an origin with their periods
     LedgerFault, UnusableInput, Refused    what can be wrong
 
 `sixledger.ledger.verify` verifies. The names here are loaded when they are first used.
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from sixledger.ledger.file import LedgerFile, dump, lines, load
     from sixledger.ledger.folding import fold
     from sixledger.ledger.heads import HeadSigner, SignedHead, VerifierKey
+    from sixledger.ledger.key_list import SignedKeyList
     from sixledger.ledger.match import Match
+    from sixledger.ledger.origin_signer import OriginSigner
 
 _HOMES = {
     "Author": "author",
@@ -28,8 +31,10 @@ _HOMES = {
     "LedgerFault": "faults",
     "LedgerFile": "file",
     "Match": "match",
+    "OriginSigner": "origin_signer",
     "Refused": "faults",
     "SignedHead": "heads",
+    "SignedKeyList": "key_list",
     "UnusableInput": "faults",
     "VerifierKey": "heads",
     "dump": "file",
@@ -44,8 +49,10 @@ __all__ = [
     "LedgerFault",
     "LedgerFile",
     "Match",
+    "OriginSigner",
     "Refused",
     "SignedHead",
+    "SignedKeyList",
     "UnusableInput",
     "VerifierKey",
     "dump",

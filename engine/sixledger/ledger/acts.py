@@ -43,7 +43,8 @@ def check_cause(facts: Facts, game: Game[Any]) -> None:
     if cause.kind == record_pb2.CAUSE_KIND_TIMER:
         # What exactly the timer may do follows from the match: see `Match.check_time`.
         unsigned = not (cause.observed_head or cause.key_id or cause.signature)
-        fits = unsigned and (bool(body.command) != bool(first)) and not rest
+        follows: tuple[list[str], ...] = ([], ["sealed"]) if first == "withheld" else ([],)
+        fits = unsigned and (bool(body.command) != bool(first)) and rest in follows
     elif cause.HasField("timer") or cause.HasField("armed_seq"):
         fits = False
     elif body.command:
@@ -106,20 +107,18 @@ def act_fault(
     match: Match, cause: record_pb2.Cause, kind: keys.ActKind, payload: bytes, key: bytes, signature: bytes
 ) -> str:
     """What is wrong with the signature of an act that is to be the next record; empty if nothing is."""
+    observed = cause.observed_head
     if not key:
-        return "" if not (signature or cause.observed_head or cause.key_id) else "the seat has no key, but signs"
+        return "" if not (signature or observed or cause.key_id) else "the seat has no key, but signs"
     if not signature:
         return "the seat signs its acts, and this one is not signed"
     if cause.key_id != keys.key_id(key):
         return "the act names another key than the seat's"
     if kind is keys.ActKind.JOIN:
-        seen = cause.observed_head == match.first_hash
+        seen = observed == match.first_hash
     else:
-        observed = cause.observed_head
         seen = observed in match.recent or (kind is not keys.ActKind.COMMAND and observed == match.first_hash)
-    message = keys.act_message(
-        match.match_id, cause.seat, kind, cause.decision, cause.observed_head, cause.request_id, payload
-    )
+    message = keys.act_message(match.match_id, cause.seat, kind, cause.decision, observed, cause.request_id, payload)
     if not keys.verify(key, signature, message):
         return "the signature does not fit the act and the seat's key"
     return "" if seen else STALE

@@ -20,6 +20,7 @@ JOIN, CONTRIBUTE, REVEAL = record_pb2.TIMER_KIND_JOIN, record_pb2.TIMER_KIND_CON
 TURN, PAUSE = record_pb2.TIMER_KIND_TURN, record_pb2.TIMER_KIND_PAUSE
 NO_POLICY, NONE = record_pb2.TIMEOUT_POLICY_UNSPECIFIED, record_pb2.TIMEOUT_POLICY_NONE
 FIRST_LEGAL, FORFEIT = record_pb2.TIMEOUT_POLICY_FIRST_LEGAL, record_pb2.TIMEOUT_POLICY_FORFEIT
+GO_ON = record_pb2.WITHHELD_POLICY_GO_ON
 
 Kind: TypeAlias = record_pb2.TimerKind.ValueType
 #: Later than every deadline, in microseconds.
@@ -41,6 +42,10 @@ def clock_fault(clock: record_pb2.Clock, policy: record_pb2.TimeoutPolicy.ValueT
             return f"clock.{name}", f"must be at most {MAX_LIMIT_US}: 100 days"
     if clock.increment_us and not clock.bank_us:
         return "clock.increment_us", "needs a bank_us to be added to"
+    if clock.withheld not in record_pb2.WithheldPolicy.values():
+        return "clock.withheld", "is not a policy of this release"
+    if clock.withheld == GO_ON and not (clock.contribute_us or clock.reveal_us):
+        return "clock.withheld", "needs a contribute_us or reveal_us: without them nobody is late"
     if policy not in record_pb2.TimeoutPolicy.values():
         return "timeout_policy", "is not a policy of this release"
     if policy in (FIRST_LEGAL, FORFEIT) and not limits_turns(clock):
@@ -51,9 +56,17 @@ def clock_fault(clock: record_pb2.Clock, policy: record_pb2.TimeoutPolicy.ValueT
 def settled(
     clock: record_pb2.Clock | None, policy: record_pb2.TimeoutPolicy.ValueType
 ) -> tuple[record_pb2.Clock | None, record_pb2.TimeoutPolicy.ValueType]:
-    """The time limits as record 0 states them: no clock without limits, and the default policy by its name."""
+    """The time limits as record 0 states them: no clock without limits, the default policy of turns by its name.
+
+    What happens by default when a seat withholds its contribution goes without saying.
+    """
     if clock is None or not any(getattr(clock, name) for name in _LIMITS):
         return None, NO_POLICY
+    if clock.HasField("withheld") and clock.withheld != GO_ON:
+        stated = record_pb2.Clock()
+        stated.CopyFrom(clock)
+        stated.ClearField("withheld")
+        clock = stated
     return clock, (policy or NONE) if limits_turns(clock) else NO_POLICY
 
 
@@ -159,12 +172,15 @@ def phase(match: Match) -> Kind:
 
 
 def missing(match: Match, kind: Kind) -> list[int]:
-    """The seats that hold up the start: that have not committed or, as `kind` says, contributed."""
+    """The seats that hold up the start: that have not committed or, as `kind` says, contributed.
+
+    Not those without which the match goes on.
+    """
     commits = kind == CONTRIBUTE and match.opened.mode == record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
     return [
         number
         for number, seat in enumerate(match.seats)
-        if seat.contributes and not (seat.commitment if commits else seat.contribution)
+        if seat.contributes and not seat.withheld and not (seat.commitment if commits else seat.contribution)
     ]
 
 
@@ -196,7 +212,15 @@ def consequence(match: Match, timer: engine_service_pb2.Timer) -> record_pb2.Lif
         return record_pb2.Lifecycle(resumed=record_pb2.Resumed())
     seats = [] if timer.kind == JOIN else missing(match, timer.kind)
     missed = record_pb2.MissedDeadline(timer=timer.kind, seats=seats)
+    if timer.kind != JOIN and match.opened.clock.withheld == GO_ON and _somebody_else(match, seats):
+        return record_pb2.Lifecycle(withheld=missed)
     return record_pb2.Lifecycle(aborted=record_pb2.Aborted(missed=missed))
+
+
+def _somebody_else(match: Match, missing: list[int]) -> bool:
+    """True if a seat is left that contributes: without any the author alone would choose the deal."""
+    contributing = (n for n, seat in enumerate(match.seats) if seat.contributes and not seat.withheld)
+    return any(number not in missing for number in contributing)
 
 
 def fire(timer: engine_service_pb2.Timer, time_us: int) -> engine_service_pb2.Action:

@@ -27,6 +27,7 @@ from sixledger.ledger.faults import (
 from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.match import Match
 from sixledger.ledger.seeds import SeedChain
+from sixledger.ledger.spelling import spelling_of
 from sixledger.v1 import engine_service_pb2, record_pb2
 
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
@@ -143,7 +144,7 @@ def carry_out(
     if kind is None:
         raise MalformedAct("action", "is missing")
     # A command may be one of the table, too: once it is read, that is seen.
-    allowed = {"command": (SEAT, TABLE), "fire": (TIMER,)}.get(kind, (TABLE,) if kind in _OF_TABLE else (SEAT,))
+    allowed = _CAUSES.get(kind, _SEAT_ALONE)
     if given.kind not in allowed:
         names = " or ".join(map(record_pb2.CauseKind.Name, allowed))
         raise MalformedAct("cause.kind", f"must be {names} for {kind}")
@@ -191,7 +192,8 @@ def _sign(
         cause.decision = given.decision
     if key:
         cause.key_id = keys.key_id(key)
-    cause.observed_head = given.observed_head
+    if given.observed_head:
+        cause.observed_head = given.observed_head
     draft.signature = given.signature
     if not check:
         return
@@ -200,6 +202,8 @@ def _sign(
     if fault := act_fault(match, cause, kind, payload, key, given.signature):
         if fault == STALE and kind is keys.ActKind.COMMAND and given.decision != draft.decision_before:
             raise StaleDecision(given.decision, draft.decision_before)
+        if fault == STALE and kind in (keys.ActKind.COMMITMENT, keys.ActKind.CONTRIBUTION):
+            _check_contributing(match, given.seat)  # the seat did not see yet that it is too late
         raise BadSignature(fault)
 
 
@@ -286,8 +290,7 @@ def _contribute(draft: Draft, match: Match, action: engine_service_pb2.Action, s
     if match.seats[number].contribution:
         raise WrongPhase(f"seat {number} has contributed already")
     if match.opened.mode == COMMIT_REVEAL:
-        missing = [n for n, seat in enumerate(match.seats) if seat.contributes and not seat.commitment]
-        if missing:
+        if missing := clocks.missing(match, clocks.CONTRIBUTE):
             raise WrongPhase(f"the commitments of seats {missing} are missing")
         if match.seats[number].commitment != hashing.contribution_commitment(match.match_id, number, value):
             raise ContributionMismatch("contribution", "does not fit the commitment of the seat")
@@ -304,11 +307,16 @@ def _check_contributing(match: Match, seat: int) -> None:
         raise WrongPhase("the game has started")
     if not match.seats[seat].contributes:
         raise WrongPhase(f"seat {seat} said when joining that it does not contribute")
+    if match.seats[seat].withheld:
+        raise WrongPhase(f"the match goes on without seat {seat}, which was too late")
 
 
 def _play(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: SeedChain, check: bool) -> None:
     game, given = match.game, action.cause
-    command = draft.command if draft.command is not None else game.schema.read_command(action.command)
+    command = draft.command
+    if command is None:
+        draft.spelled = spelling_of(game.schema).command(action.command)
+        command = draft.spelled.message
     of_seat = given.kind == SEAT
     if of_seat:
         _sign(draft, match, action, keys.ActKind.COMMAND, action.command, check)
@@ -375,6 +383,8 @@ def _fire(draft: Draft, match: Match, action: engine_service_pb2.Action, seeds: 
         return
     draft.lifecycle.append(step)
     draft.after.take_step(step)
+    if step.HasField("withheld"):
+        draft.start_if_contributed(seeds)
     if step.HasField("forfeited"):
         draft.take(match.game.leave(draft.after.state, FORFEIT, timer.seat))
 
@@ -404,5 +414,13 @@ _ACTS: dict[str, Callable[[Draft, Match, engine_service_pb2.Action, SeedChain, b
     "resume": _resume,
     "fire": _fire,
 }
-#: Acts of the table; all others are of a seat.
-_OF_TABLE = frozenset({"abort", "close", "pause", "resume"})
+#: What can cause an act, if not a seat alone.
+_CAUSES = {
+    "command": (SEAT, TABLE),
+    "fire": (TIMER,),
+    "abort": (TABLE,),
+    "close": (TABLE,),
+    "pause": (TABLE,),
+    "resume": (TABLE,),
+}
+_SEAT_ALONE = (SEAT,)

@@ -9,11 +9,12 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.engine.chance import Chance, Stream
-from sixledger.ledger import records
+from sixledger.ledger import clocks, records, wire
 from sixledger.ledger.faults import LedgerFault
-from sixledger.ledger.match import Match, audience
+from sixledger.ledger.match import Match
 from sixledger.ledger.seeds import SeedChain
-from sixledger.v1 import game_pb2, record_pb2
+from sixledger.ledger.spelling import Command, spelling_of
+from sixledger.v1 import record_pb2
 
 
 @dataclass(slots=True)
@@ -29,6 +30,8 @@ class Draft:
     epoch_before: int
     command_bytes: bytes = field(default=b"", repr=False)
     command: Any = field(default=None, repr=False)
+    #: How the command is spelled, if that is known already.
+    spelled: Command | None = None
     signature: bytes = b""
     lifecycle: list[record_pb2.Lifecycle] = field(default_factory=list)
     #: Concrete events, each with the epoch in which it was yielded.
@@ -37,44 +40,44 @@ class Draft:
     #: Indices of the events that needed a draw.
     drawn: set[int] = field(default_factory=set)
 
-    def body(self) -> tuple[record_pb2.Body, list[records.Secret]]:
-        """The public body and the secrets to be sealed, in their order."""
-        match, schema = self.after, self.after.game.schema
-        body = record_pb2.Body(
-            format=records.FORMAT, match_id=match.match_id, seq=match.seq + 1, time_us=self.time_us, cause=self.cause
-        )
-        if self.lifecycle:
-            body.lifecycle.extend(self.lifecycle)
-        if self.reveals:
-            body.reveals.extend(self.reveals)
-        secrets = []
-        if self.command is not None and (secret := _classes(self.command).secret):
-            public = game_pb2.Command()
-            schema.commands.pack_without(public, self.command, secret)
-            body.command = public.SerializeToString(deterministic=True)
-            sealed = record_pb2.SealedCommand(command=self.command_bytes, signature=self.signature)
-            value = sealed.SerializeToString(deterministic=True)
-            secrets.append(records.Secret(1 << self.cause.seat, self.epoch_before, value))
-        else:
-            body.command = self.command_bytes
-            body.cause.signature = self.signature
-        add, events = body.events.add, schema.events
+    def body(self) -> tuple[bytes, list[records.Secret]]:
+        """The bytes of the public body and the secrets to be sealed, in their order."""
+        match, cause = self.after, self.cause
+        spelling = spelling_of(match.game.schema)
+        secrets: list[records.Secret] = []
+        command = b""
+        if self.command is not None:
+            spelled = self.spelled or spelling.spell(self.command, self.command_bytes)
+            command = spelled.public
+            if spelled.is_sealed:
+                sealed = record_pb2.SealedCommand(command=self.command_bytes, signature=self.signature)
+                value = sealed.SerializeToString(deterministic=True)
+                secrets.append(records.Secret(1 << cause.seat, self.epoch_before, value))
+        if self.signature and not secrets:
+            cause.signature = self.signature
+        events: list[bytes] = []
         for event, epoch in self.events:
-            classes = _classes(event)
-            if classes.secret:
-                events.pack_without(add(), event, classes.secret)
-                envelope = game_pb2.Event()
-                events.pack_without(envelope, event, classes.public)
-                value = envelope.SerializeToString(deterministic=True)
-                secrets.append(records.Secret(audience(event), epoch, value))
-            else:
-                events.pack_into(add(), event)
+            field_, sealed_value, audience = spelling.event(event)
+            events.append(field_)
+            if sealed_value is not None:
+                secrets.append(records.Secret(audience, epoch, sealed_value))
+        body = wire.body(
+            match.match_id,
+            match.seq + 1,
+            self.time_us,
+            cause.SerializeToString(deterministic=True),
+            command,
+            events,
+            self.lifecycle,
+            self.reveals,
+        )
         return body, secrets
 
     def seal(self, salt_key: bytes) -> record_pb2.Record:
         """The record; `after` then stands after it. To be called once."""
+        match = self.after
         body, secrets = self.body()
-        record = records.seal(body, secrets, self.after.hash, salt_key)
+        record = records.seal(match.match_id, match.seq + 1, body, secrets, match.hash, salt_key)
         self.settle(record.hash)
         return record
 
@@ -126,7 +129,7 @@ class Draft:
 
     def start_if_contributed(self, seeds: SeedChain) -> None:
         """Start the game when no contribution is missing any more."""
-        if all(seat.contribution or not seat.contributes for seat in self.after.seats):
+        if not clocks.missing(self.after, clocks.REVEAL):
             self.start(seeds)
 
     def reveal_ended_epochs(self, seeds: SeedChain) -> None:

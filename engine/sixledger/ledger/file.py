@@ -18,9 +18,9 @@ from sixledger.ledger import viewers
 from sixledger.ledger.faults import LedgerFault, UnusableInput, tampered
 from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey
-from sixledger.ledger.jsonl import decoded, items, json_object, members, read_lines, string, u32, u64
+from sixledger.ledger.jsonl import beyond, decoded, items, json_object, members, read_lines, string, u32, u64
 from sixledger.ledger.readable import b64, dumps, shown
-from sixledger.ledger.records import Parts, read, read_body
+from sixledger.ledger.records import MAX_SEALS, Parts, read, read_body
 from sixledger.v1 import record_pb2
 
 FORMAT = "sixledger-ledger/1"
@@ -29,6 +29,10 @@ MAGIC = b'{"format":"sixledger-ledger/'
 #: Limits of a file; `jsonl` has those of its bytes.
 MAX_RECORDS = 1 << 18
 MAX_HEADS = 1 << 16
+#: Seals of all records: each is some bytes of the file, and many more of memory.
+MAX_ALL_SEALS = 1 << 20
+#: Keys in the header: each is tried on each head.
+MAX_KEYS = 100
 
 Source: TypeAlias = "str | Path | bytes | BinaryIO"
 
@@ -51,6 +55,8 @@ class LedgerFile:
     shown: list[str] = field(default_factory=list, repr=False)
     #: The signed notes.
     heads: list[SignedHead] = field(default_factory=list)
+    #: How many seals the records have.
+    seals: int = 0
 
 
 def header_line(records: Sequence[record_pb2.Record], viewer: str, origin: str, keys: Iterable[VerifierKey]) -> str:
@@ -62,7 +68,7 @@ def header_line(records: Sequence[record_pb2.Record], viewer: str, origin: str, 
     return dumps(
         {
             "format": FORMAT,
-            "keys": sorted(str(key) for key in keys),
+            "keys": sorted({str(key) for key in keys}),
             "match": body.match_id.hex(),
             "origin": origin,
             "ruleset": {"digest": b64(ruleset.digest), "id": ruleset.id, "version": ruleset.version},
@@ -153,7 +159,8 @@ def dump(
 def load(source: Source) -> LedgerFile:
     """Read a ledger file: a path, its bytes, or an open binary file. Gzip is known by its first bytes.
 
-    Raises UnusableInput if it is no ledger, and LedgerFault, with the line, where its form is wrong.
+    Raises UnusableInput if it is no ledger, or one beyond the limits, and LedgerFault, with the line, where its form is
+    wrong.
     """
     ledger, fault = load_prefix(source)
     if fault is not None:
@@ -164,7 +171,8 @@ def load(source: Source) -> LedgerFile:
 def load_prefix(source: Source) -> tuple[LedgerFile, LedgerFault | None]:
     """Read a ledger file as far as its form is right: what was read, and the fault that ended it.
 
-    Raises UnusableInput if it is no ledger, and LedgerFault if not even its header can be read.
+    Raises UnusableInput if it is no ledger, or one beyond the limits, and LedgerFault if not even its header can be
+    read.
     """
     if isinstance(source, (str, Path)):
         try:
@@ -205,8 +213,10 @@ def _header(line: bytes) -> LedgerFile:
     name, keys, _, origin, _, viewer = members(value, _HEADER)
     if name != FORMAT:
         raise UnusableInput(f"the ledger has another format than {FORMAT}, which is what this build reads")
+    if len(items(keys)) > MAX_KEYS:
+        raise beyond(f"the header has more than {MAX_KEYS} keys")
     try:
-        parsed = [VerifierKey.parse(string(key)) for key in items(keys)]
+        parsed = [VerifierKey.parse(string(key)) for key in keys]
     except ValueError as error:
         raise tampered("parse", str(error)) from error
     return LedgerFile(line.decode(), string(origin), parsed, string(viewer))
@@ -219,14 +229,17 @@ def _take(ledger: LedgerFile, line: bytes) -> None:
         if ledger.heads:
             raise tampered("parse", "a record stands behind the heads")
         if len(ledger.records) >= MAX_RECORDS:
-            raise tampered("parse", f"the file has more than {MAX_RECORDS} records")
+            raise beyond(f"the file has more than {MAX_RECORDS} records")
         ledger.records.append(_record(value))
+        ledger.seals += len(ledger.records[-1].seals)
+        if ledger.seals > MAX_ALL_SEALS:
+            raise beyond(f"the file has more than {MAX_ALL_SEALS} seals")
         # The keys are sorted and all before it hold base64 and numbers: the first occurrence is the key.
         text = line.decode()
         ledger.shown.append(text[text.index(_SHOWN) + len(_SHOWN) : -1])
         return
     if len(ledger.heads) >= MAX_HEADS:
-        raise tampered("parse", f"the file has more than {MAX_HEADS} heads")
+        raise beyond(f"the file has more than {MAX_HEADS} heads")
     (note,) = members(value, ("head",))
     try:
         ledger.heads.append(SignedHead.parse(string(note)))
@@ -237,10 +250,12 @@ def _take(ledger: LedgerFile, line: bytes) -> None:
 def _record(value: Any) -> record_pb2.Record:
     body, record_hash, openings, seals, _ = members(value, _RECORD)
     record = record_pb2.Record(body=decoded(body), hash=decoded(record_hash))
-    for item in items(seals):
+    if not len(items(openings)) <= len(items(seals)) <= MAX_SEALS:
+        raise tampered("parse", f"the record has more than {MAX_SEALS} seals, or more openings than seals")
+    for item in seals:
         audience, commitment, epoch = members(item, ("audience", "commitment", "epoch"))
         record.seals.add(audience=u64(audience), commitment=decoded(commitment), epoch=u32(epoch))
-    for item in items(openings):
+    for item in openings:
         salt, seal, content = members(item, ("salt", "seal", "value"))
         record.openings.add(salt=decoded(salt), seal=u32(seal), value=decoded(content))
     return record

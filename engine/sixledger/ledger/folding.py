@@ -13,6 +13,9 @@ from sixledger.ledger.records import read_body
 from sixledger.ledger.seeds import SeedChain
 from sixledger.v1 import record_pb2, replay_service_pb2
 
+#: Where to look for what can be replayed.
+_SEE = " (see: sixledger rulesets)"
+
 
 def begin(record: record_pb2.Record, registry: Registry | None = None) -> Match:
     """The match that record 0 opens, before that record is applied. Raises LedgerFault."""
@@ -30,9 +33,9 @@ def begin_opened(match_id: bytes, opened: record_pb2.MatchOpened, registry: Regi
     try:
         game = (registry or installed()).get(rules.id, rules.version)
     except EngineError as error:
-        raise LedgerFault(unknown, "rules", str(error)) from error
+        raise LedgerFault(unknown, "rules", f"{error}{_SEE}") from error
     if rules.digest != game.digest:
-        raise LedgerFault(unknown, "rules", f"{rules.id}@{rules.version} has another digest in this build")
+        raise LedgerFault(unknown, "rules", f"{rules.id}@{rules.version} has another digest in this build{_SEE}")
     try:
         setup = game.complete(opened.seats, game.schema.options.unpack(opened.options))
     except (EngineError, Malformed) as error:

@@ -118,8 +118,18 @@ class HeadSigner:
         """Raises ValueError if `origin` cannot be the name of an origin."""
         self.origin = check_origin(origin)
         self._private_key = private_key
-        self.verifier_key = VerifierKey(origin, keys.public_bytes(private_key))
-        self._key_hash = self.verifier_key.hash
+        self._key = VerifierKey(origin, keys.public_bytes(private_key))
+        self._key_hash = self._key.hash
+
+    @property
+    def verifier_key(self) -> VerifierKey:
+        """The key with which others check what is signed now."""
+        return self._key
+
+    @property
+    def verifier_keys(self) -> tuple[VerifierKey, ...]:
+        """All keys that may have signed a head of the origin."""
+        return (self.verifier_key,)
 
     def sign(self, match_id: bytes, count: int, record_hash: bytes, time_us: int) -> str:
         """The signed note for the first `count` records of a match."""
@@ -169,5 +179,23 @@ class SignedHead:
         return (
             key.origin == self.head.origin
             and key.hash == self.key_hash
-            and keys.verify(key.public_key, self.signature, self.head.text().encode())
+            and keys.verify_kept(key.public_key, self.signature, self.head.text().encode())
         )
+
+
+def split_notes(text: str) -> list[str]:
+    """The notes of a text in which they stand one after the other; blank lines between them do no harm.
+
+    Line ends of Windows are taken for plain ones: people send such texts by mail. Raises BadNote if anything in
+    the text is no head, or if there is none.
+    """
+    pieces = re.split(r"^(?=sixledger-head/)", text.removeprefix("\ufeff").replace("\r\n", "\n"), flags=re.MULTILINE)
+    notes = [piece.strip("\n") + "\n" for piece in pieces[1:]]
+    if pieces[0].strip() or not notes:
+        raise BadNote("a head begins with the line sixledger-head/1")
+    for number, note in enumerate(notes, 1):
+        try:
+            SignedHead.parse(note)
+        except BadNote as error:
+            raise BadNote(f"head {number} of {len(notes)}: {error}") from error
+    return notes

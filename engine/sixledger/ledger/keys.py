@@ -8,13 +8,20 @@ A signature of an act covers
 
 from __future__ import annotations
 
+import hashlib
+import os
+import struct
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from sixledger.ledger.hashing import sha256, u16, u64
+from sixledger.ledger.hashing import sha256
 
+_SEAT_KIND_DECISION = struct.Struct(">HBQ").pack
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
 #: y coordinates of the points of small order: 0 (order 4), 1 (1), p−1 (2), and the two of order 8.
@@ -63,6 +70,7 @@ def public_bytes(key: Ed25519PrivateKey) -> bytes:
     return key.public_key().public_bytes_raw()
 
 
+@lru_cache(maxsize=4096)
 def key_id(public_key: bytes) -> bytes:
     """Short name of a key in a record: 8 bytes."""
     return sha256(b"sixledger/key/1\n", public_key)[:8]
@@ -72,18 +80,8 @@ def act_message(
     match_id: bytes, seat: int, kind: ActKind, decision: int, observed_head: bytes, request_id: bytes, payload: bytes
 ) -> bytes:
     """The bytes that a seat signs for an act."""
-    return b"".join(
-        (
-            b"sixledger/act/1\n",
-            match_id,
-            u16(seat),
-            bytes((kind,)),
-            u64(decision),
-            observed_head,
-            request_id,
-            sha256(payload),
-        )
-    )
+    what = match_id + _SEAT_KIND_DECISION(seat, kind, decision) + observed_head + request_id
+    return b"sixledger/act/1\n" + what + hashlib.sha256(payload).digest()
 
 
 def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:
@@ -93,3 +91,41 @@ def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:
     except (InvalidSignature, BadKey):
         return False
     return True
+
+
+class Claim(NamedTuple):
+    """A signature that is to be verified."""
+
+    public_key: bytes
+    signature: bytes
+    message: bytes
+
+
+def first_false(claims: Sequence[Claim]) -> int | None:
+    """The index of the first claim that is not true, None if all are. Many are shared among the processors."""
+    workers = min(_processors(), len(claims) // _WORTH_A_THREAD, 8)
+    if workers < 2:
+        return _first_false(claims, 0)
+    size = -(-len(claims) // workers)
+    with ThreadPoolExecutor(workers) as pool:  # while a signature is verified, other threads run
+        found = pool.map(lambda at: _first_false(claims[at : at + size], at), range(0, len(claims), size))
+        return min((index for index in found if index is not None), default=None)
+
+
+#: A thread costs as much as one signature; it should have some to verify.
+_WORTH_A_THREAD = 32
+
+
+def _first_false(claims: Sequence[Claim], at: int) -> int | None:
+    return next((index for index, claim in enumerate(claims, at) if not verify(*claim)), None)
+
+
+def _processors() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1024)
+def verify_kept(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """As `verify`, for what is looked at several times: signed heads. The last answers are kept."""
+    return verify(public_key, signature, message)

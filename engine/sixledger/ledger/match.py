@@ -7,6 +7,7 @@ runs backwards, a seal for the wrong seat or epoch, a seed that does not lead to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,6 +48,8 @@ class Seat:
     ready: bool = False
     #: Number of the record with which the seat was taken.
     since: int = 0
+    #: The match went on without what the seat owed to the randomness.
+    withheld: bool = False
 
     def copy(self) -> Seat:
         """An independent copy."""
@@ -59,6 +62,7 @@ class Seat:
             self.hosted,
             self.ready,
             self.since,
+            self.withheld,
         )
 
 
@@ -192,17 +196,27 @@ class Match:
             self.close_seats(len(recorded))
         elif kind == "committed":
             seat = self._seat(step.committed.seat)
-            _expect(gathering and seat.contributes and not seat.commitment, "the seat cannot commit")
+            owes = seat.contributes and not seat.withheld
+            _expect(gathering and owes and not seat.commitment, "the seat cannot commit")
             seat.commitment = step.committed.commitment
         elif kind == "contributed":
             _expect(gathering, "the seat cannot contribute")
             self._contribute(step.contributed.seat, step.contributed.contribution)
         elif kind == "sealed":
             _expect(gathering and self.closed, "the entropy cannot be sealed")
+            if missing := clocks_.missing(self, clocks_.REVEAL):
+                seats = ", ".join(map(str, missing))
+                raise LedgerFault(
+                    SEED_MISMATCH, "seeds", f"the entropy is sealed without what seats owe to it: {seats}"
+                )
             if step.sealed.entropy != self.expected_entropy():
                 raise LedgerFault(SEED_MISMATCH, "seeds", "the entropy does not follow from the contributions")
             self.entropy = step.sealed.entropy
             self.state = self.game.blank()
+        elif kind == "withheld":
+            _expect(gathering and self.closed and bool(step.withheld.seats), "no seat can withhold anything")
+            for number in step.withheld.seats:
+                self._seat(number).withheld = True
         else:
             self._take_late_step(kind, step)
 
@@ -256,7 +270,8 @@ class Match:
 
     def _contribute(self, number: int, contribution: bytes) -> None:
         seat = self._seat(number)
-        _expect(seat.contributes and not seat.contribution, "the seat cannot contribute")
+        owes = seat.contributes and not seat.withheld
+        _expect(owes and not seat.contribution, "the seat cannot contribute")
         if self.opened.mode == record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL:
             expected = hashing.contribution_commitment(self.match_id, number, contribution)
             if seat.commitment != expected:
@@ -290,24 +305,35 @@ class Match:
         if self.clocks is not None:
             self.clocks.move(self, actor)
 
-    def apply(self, record: record_pb2.Record, *, check_signatures: bool = True) -> Facts:
+    def apply(
+        self,
+        record: record_pb2.Record,
+        *,
+        check_signatures: bool = True,
+        before: Callable[[Facts], None] | None = None,
+        body: record_pb2.Body | None = None,
+    ) -> Facts:
         """Apply the next record with whatever openings it has. Raises LedgerFault.
 
-        What is sealed stays unchecked; whoever holds every opening and seed uses the verifier.
+        What is sealed stays unchecked; whoever holds every opening and seed uses the verifier. `before` is called with
+        what the record says while the match still stands before it; `body`, of `read_body`, saves reading it again.
         """
-        body = self.check_chain(record)
-        facts = read(record, self.game.schema, body)
+        parts = Parts.of(record)
+        body = self.check_chain(record, body, parts)
+        facts = read(record, self.game.schema, body, parts)
         if check_signatures:
             self.check_signature(facts)
         check_cause(facts, self.game)
         self.check_time(facts)
+        if before is not None:
+            before(facts)
         decision, epoch = self.decision, self.epoch
         if facts.owners and facts.owners[0] == -1:
-            _check_seal(record.seals[0], 1 << body.cause.seat, epoch)
+            _check_seal(parts.seals[0], 1 << body.cause.seat, epoch)
         for step in body.lifecycle:
             if self.seq >= 0 or step.WhichOneof("step") != "opened":
                 self.take_step(step)
-        seals = {owner: record.seals[index] for index, owner in enumerate(facts.owners)}
+        seals = dict(zip(facts.owners, parts.seals, strict=True))
         for index, event in enumerate(facts.events):
             if self.state is None:
                 raise tampered("rules", "an event before the start")
@@ -316,6 +342,8 @@ class Match:
             self._evolve(event)
         self.learn(body)
         self._check_reveals()
+        if body.lifecycle and self.closed and self.state is None and not self.over:
+            _expect(bool(clocks_.missing(self, clocks_.REVEAL)), "nothing is missing, and the game does not begin")
         self.finish_record(record.hash, body.time_us, decision, body.cause.seat if body.command else None)
         return facts
 
@@ -334,7 +362,8 @@ class Match:
         armed = self.timers()
         check_timer(armed[0] if armed else None, body)
         step = clocks_.consequence(self, armed[0])
-        if list(body.lifecycle) != ([step] if step is not None else []):
+        # What follows from it in the same record, that the game begins, is checked with the contributions.
+        if list(body.lifecycle)[:1] != ([step] if step is not None else []):
             raise LedgerFault(RULES_DIVERGENCE, "clocks", "the timer has another consequence than the record says")
         if facts.command is not None:
             if cause.decision != self.decision:
@@ -381,10 +410,11 @@ class Match:
             except SeedMismatch as error:
                 raise LedgerFault(SEED_MISMATCH, "seeds", str(error)) from error
 
-    def check_chain(self, record: record_pb2.Record) -> record_pb2.Body:
+    def check_chain(
+        self, record: record_pb2.Record, body: record_pb2.Body | None = None, parts: Parts | None = None
+    ) -> record_pb2.Body:
         """The body of the next record, if number, time and hash are right. Raises LedgerFault."""
-        body = read_body(record)
-        parts = Parts.of(record)
+        body, parts = body or read_body(record), parts or Parts.of(record)
         check_shape(parts, body)
         if body.match_id != self.match_id:
             raise tampered("chain", "the record is of another match")
@@ -412,8 +442,8 @@ def audience(event: Any) -> int:
     return 1 << event.seat if visibility.classes(kind).kind == visibility.SEAT else 0
 
 
-def _check_seal(seal: record_pb2.Seal, expected_audience: int, epoch: int) -> None:
-    if seal.audience != expected_audience or seal.epoch != epoch:
+def _check_seal(seal: tuple[int, int, bytes], expected_audience: int, epoch: int) -> None:
+    if seal[0] != expected_audience or seal[1] != epoch:
         raise tampered("openings", "a seal is for other seats or another epoch than the rules say")
 
 

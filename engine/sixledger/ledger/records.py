@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -29,19 +30,23 @@ class Secret:
     value: bytes = field(repr=False)
 
 
-def seal(body: record_pb2.Body, secrets: list[Secret], previous: bytes, salt_key: bytes) -> record_pb2.Record:
-    """The record of `body`, chained to `previous`, with every secret sealed and opened.
+def seal(
+    match: bytes, seq: int, body: bytes, secrets: list[Secret], previous: bytes, salt_key: bytes
+) -> record_pb2.Record:
+    """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened.
 
     `salt_key` is that of the match (`hashing.salt_key`).
     """
-    match, seq = body.match_id, body.seq
-    record = record_pb2.Record(body=body.SerializeToString(deterministic=True))
+    record = record_pb2.Record(body=body)
+    seals: list[tuple[int, int, bytes]] = []
     for index, secret in enumerate(secrets):
-        salt = hashing.salt(salt_key, previous, seq, index, secret.value)
-        commitment = hashing.commitment(match, seq, index, salt, secret.value)
+        value = secret.value
+        salt = hashing.salt(salt_key, previous, seq, index, value)
+        commitment = hashing.commitment(match, seq, index, salt, value)
+        seals.append((secret.audience, secret.epoch, commitment))
         record.seals.add(audience=secret.audience, epoch=secret.epoch, commitment=commitment)
-        record.openings.add(seal=index, salt=salt, value=secret.value)
-    record.hash = hashing.record_hash(match, seq, previous, record.body, record.seals)
+        record.openings.add(seal=index, salt=salt, value=value)
+    record.hash = hashing.chain_hash(match, seq, previous, body, seals)
     return record
 
 
@@ -106,6 +111,14 @@ class Parts(NamedTuple):
         )
 
 
+def has_shape(seals: list[tuple[int, int, bytes]]) -> bool:
+    """True if there are not too many seals and each commitment has its length: the formulas of the chain need it."""
+    for _, _, commitment in seals:
+        if len(commitment) != 32:
+            return False
+    return len(seals) <= MAX_SEALS
+
+
 def check_shape(parts: Parts, body: record_pb2.Body) -> None:
     """Check the lengths and bounds that the formulas of the chain rely on. Raises LedgerFault."""
     if len(parts.seals) > MAX_SEALS:
@@ -154,13 +167,15 @@ class Facts:
     closed: list[int] = field(default_factory=list)
 
 
-def read(record: record_pb2.Record, schema: Schema, body: record_pb2.Body | None = None) -> Facts:
+def read(
+    record: record_pb2.Record, schema: Schema, body: record_pb2.Body | None = None, parts: Parts | None = None
+) -> Facts:
     """Check seals and openings of a record against its body and put them together.
 
-    `body` saves reading it again. Raises LedgerFault.
+    `body` and `parts` save reading them again. Raises LedgerFault.
     """
     facts = Facts(body if body is not None else read_body(record))
-    body = facts.body
+    body, parts = facts.body, parts or Parts.of(record)
     public_events = [_unpack(schema.events, event) for event in body.events]
     secret_events = [i for i, event in enumerate(public_events) if _is_secret(event)]
     public_command = None
@@ -168,13 +183,13 @@ def read(record: record_pb2.Record, schema: Schema, body: record_pb2.Body | None
         public_command = _read_command(schema, body.command)
     sealed_command = public_command is not None and _is_secret(public_command)
     facts.owners = ([-1] if sealed_command else []) + secret_events
-    if len(facts.owners) != len(record.seals):
-        raise tampered("openings", f"{len(record.seals)} seals where {len(facts.owners)} are needed")
-    for event in public_events:
-        if _is_secret(event) and visibility.split(event)[0] != event:
+    if len(facts.owners) != len(parts.seals):
+        raise tampered("openings", f"{len(parts.seals)} seals where {len(facts.owners)} are needed")
+    for index in secret_events:
+        if visibility.split(public_events[index])[0] != public_events[index]:
             raise tampered("openings", "a public part holds secret fields")
-    values = _open(record, body)
-    facts.closed = [index for index in range(len(record.seals)) if index not in values]
+    values = _open(parts, body)
+    facts.closed = [index for index in range(len(parts.seals)) if index not in values]
     facts.command, facts.signature = public_command, body.cause.signature
     if sealed_command:
         _merge_command(facts, schema, values.get(0))
@@ -206,22 +221,52 @@ def _read_command(schema: Schema, data: bytes) -> Any:
         raise tampered("parse", error.message) from error
 
 
-def _open(record: record_pb2.Record, body: record_pb2.Body) -> dict[int, bytes]:
+def read_later(
+    record: record_pb2.Record, schema: Schema, before: Facts, openings: Iterable[record_pb2.Opening]
+) -> Facts:
+    """What a record says with `openings` more, of seals that are closed in `before`. Raises LedgerFault.
+
+    `openings` ascend by seal.
+    """
+    facts = Facts(
+        before.body, before.command, before.command_bytes, before.signature, before.events.copy(), before.owners
+    )
+    values: dict[int, bytes] = {}
+    for opening in openings:
+        index = opening.seal
+        if index not in before.closed:
+            raise LedgerFault(BAD_OPENING, "openings", f"seal {index} is opened twice, or there is none")
+        seal_ = record.seals[index]
+        _check_opening(facts.body.match_id, facts.body.seq, index, opening.salt, opening.value, seal_.commitment)
+        values[index] = opening.value
+    facts.closed = [index for index in before.closed if index not in values]
+    for index, value in values.items():
+        owner = facts.owners[index]
+        if owner < 0:
+            _merge_command(facts, schema, value)
+        else:
+            facts.events[owner] = _merge_event(schema, facts.events[owner], value)
+    return facts
+
+
+def _open(parts: Parts, body: record_pb2.Body) -> dict[int, bytes]:
     """The opened values by seal, each checked against its commitment."""
     values: dict[int, bytes] = {}
     last = -1
-    for opening in record.openings:
-        index = opening.seal
-        if not last < index < len(record.seals):
+    for index, salt, value in parts.openings:
+        if not last < index < len(parts.seals):
             raise LedgerFault(BAD_OPENING, "openings", f"opening of seal {index} is out of order or has no seal")
         last = index
-        if len(opening.salt) != 32:
-            raise LedgerFault(BAD_OPENING, "openings", f"the salt of seal {index} is not 32 bytes")
-        expected = record.seals[index].commitment
-        if hashing.commitment(body.match_id, body.seq, index, opening.salt, opening.value) != expected:
-            raise LedgerFault(BAD_OPENING, "openings", f"the opening of seal {index} does not fit its commitment")
-        values[index] = opening.value
+        _check_opening(body.match_id, body.seq, index, salt, value, parts.seals[index][2])
+        values[index] = value
     return values
+
+
+def _check_opening(match_id: bytes, seq: int, index: int, salt: bytes, value: bytes, commitment: bytes) -> None:
+    if len(salt) != 32:
+        raise LedgerFault(BAD_OPENING, "openings", f"the salt of seal {index} is not 32 bytes")
+    if hashing.commitment(match_id, seq, index, salt, value) != commitment:
+        raise LedgerFault(BAD_OPENING, "openings", f"the opening of seal {index} does not fit its commitment")
 
 
 def _merge_event(schema: Schema, public: Any, value: bytes) -> Any:

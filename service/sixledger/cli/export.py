@@ -50,4 +50,6 @@ def export(
         client.matches.export(match_id, path, seat.token if seat is not None else "")
         report = verify(path, trusted=[client.catalog.origin()])
     out().print(Text.assemble("Saved: ", headline(report, str(path))), soft_wrap=True)
+    if report.fairness:
+        out().print(Text(f"Deal: {report.fairness}.", "faint"), soft_wrap=True)
     return OK if exit_status(report, partial=True) == 0 else INVALID

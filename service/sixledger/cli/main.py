@@ -78,7 +78,29 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         (
             "verify out/match.ledger.jsonl",
             "verify *.ledger.jsonl --key server.vkey",
+            "verify match.ledger.jsonl --receipt seat-0.3f0c12ab34cd.head",
+            "verify ledgers/ --jobs 4",
             "verify match.ledger.jsonl --json",
+        ),
+    ),
+    (
+        "compare",
+        "sixledger.cli.compare:compare",
+        "Find out whether two exports of a match tell the same, and who signed what.",
+        (
+            "compare mine.ledger.jsonl yours.ledger.jsonl",
+            "compare match.ledger.jsonl seat-0.3f0c12ab34cd.head --key server.vkey",
+            "compare mine.head yours.head --key server.vkey --json",
+        ),
+    ),
+    (
+        "dispute",
+        "sixledger.cli.dispute.command:dispute",
+        "Write a report for people that settles a dispute about a match.",
+        (
+            "dispute match.ledger.jsonl --key server.vkey -o report.html",
+            "dispute match.ledger.jsonl --receipt seat-0.3f0c12ab34cd.head",
+            "dispute mine.ledger.jsonl --export yours.ledger.jsonl --json",
         ),
     ),
     (
@@ -137,6 +159,12 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "sixledger.cli.games:app",
         "List the games; show rules and options of one.",
         (),
+    ),
+    (
+        "rulesets",
+        "sixledger.cli.rulesets:rulesets",
+        "List the rulesets that this build replays and verifies.",
+        ("rulesets", "rulesets --json"),
     ),
     (
         "admin",

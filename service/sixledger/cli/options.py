@@ -92,7 +92,7 @@ def _read(field: Any, text: str) -> Any:
         raise ValueError(text)
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -136,5 +136,7 @@ def tell_saved(console: Console, path: Path, report: replay_service_pb2.VerifyRe
     """Say where the ledger is and what the verifier found; the exit status."""
     console.print()
     console.print(Text.assemble("The ledger of this match: ", headline(report, str(path))), soft_wrap=True)
+    if report.fairness:
+        console.print(Text(f"Deal: {report.fairness}.", "faint"), soft_wrap=True)
     console.print(Text(f"sixledger verify {path}", "command"), soft_wrap=True)
     return OK if report.verdict == replay_service_pb2.VERDICT_VALID else INVALID

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sixledger.cli.keys import load_keyring, trust_store
+from sixledger.cli.keys import trust_store
+from sixledger.cli.keys_files import load_keyring
 from sixledger.cli.paths import local_key_file, make_config_folder
 from sixledger.ledger import file
 from sixledger.ledger.hashing import sha256

@@ -28,12 +28,13 @@ PERSON = 0
 class ServerTable:
     """The person's place at a table of a server."""
 
-    def __init__(self, game: Game[Any], seated: SeatedMatch, names: list[str]) -> None:
-        """`seated` has joined."""
+    def __init__(self, game: Game[Any], seated: SeatedMatch, names: list[str], console: Console) -> None:
+        """`seated` has joined. How fair the deal is will be said on `console`."""
         self.game = game
         self.names = names
         self.viewer = seated.seat
         self._seated = seated
+        self._console = console
         self._told = 0
 
     @property
@@ -49,8 +50,11 @@ class ServerTable:
         """Wait until the person must decide or the match is over; what happened since last time."""
         self._seated.turn()
         records = self._seated.records
-        events = [event for recorded in records[self._told :] for event in recorded.events]
+        fresh = records[self._told :]
+        events = [event for recorded in fresh for event in recorded.events]
         self._told = len(records)
+        if any(step.HasField("sealed") for recorded in fresh for step in recorded.body.lifecycle):
+            self._console.print(Text(f"Deal: {self._seated.fairness}.", "faint"), soft_wrap=True)
         return events
 
     def submit(self, command: Message) -> None:
@@ -108,7 +112,7 @@ def play_on_server(
         pass_file = stem.with_suffix(".credentials.json")
         seated = client.matches.join(match_id, PERSON, display_name=names[PERSON], save_to=pass_file)
         with seated:
-            _play(client, match_id, ServerTable(game, seated, names), seated, mind, seed, console)
+            _play(client, match_id, ServerTable(game, seated, names, console), seated, mind, seed, console)
             path = seated.export(stem.with_suffix(".ledger.jsonl"))
             return path, verify(path, trusted=[client.catalog.origin()])
 
@@ -152,7 +156,7 @@ def join_on_server(
             seated.turn()
             if seated.match.state is None:
                 raise Failure("the table was aborted before the game began")
-            Talk(ServerTable(game, seated, names_of(client, match_id)), console).play()
+            Talk(ServerTable(game, seated, names_of(client, match_id), console), console).play()
             path = seated.export(stem.with_suffix(".ledger.jsonl"))
             return path, verify(path, trusted=[client.catalog.origin()])
 

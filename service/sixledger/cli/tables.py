@@ -38,6 +38,7 @@ def tables(
                     "created_us": each.created_us,
                     "private": each.private,
                     "spectators": not each.no_spectators,
+                    "deal": each.fairness,
                 }
                 for each in found
             ]
@@ -48,7 +49,7 @@ def tables(
         console.print(f"No open table on {server}. Open one: sixledger play nimmt --server {server}", soft_wrap=True)
         return
     shown = Table(box=None, pad_edge=False, header_style="heading")
-    for name in ("table", "game", "seats", "opened", ""):
+    for name in ("table", "game", "seats", "opened", "deal", ""):
         shown.add_column(name, no_wrap=True)
     for each in found:
         marks = ["private"] * each.private + ["no spectators"] * each.no_spectators
@@ -57,6 +58,7 @@ def tables(
             each.game,
             f"{each.joined} of {each.seats}",
             f"{datetime.fromtimestamp(each.created_us // 1_000_000, UTC):%Y-%m-%d %H:%M} UTC",
+            each.fairness,
             Text(", ".join(marks), "faint"),
         )
     console.print(shown)

@@ -2,129 +2,121 @@
 
 from __future__ import annotations
 
-import json
-import zlib
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import closing
 from typing import Annotated, Any
 
-from cyclopts import Parameter
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from cyclopts import Parameter, validators
 from rich.text import Text
-from sixledger.cli.failures import UNUSABLE, one_line
-from sixledger.cli.keys import read_verifier_key, trust_store
-from sixledger.cli.render.report import document, headline, report, verdict_name
+from sixledger.cli.failures import OK, UNUSABLE
+from sixledger.cli.keys import pinned_trusts, read_trusts
+from sixledger.cli.receipts import Receipts, read_receipts
+from sixledger.cli.render.many import JsonLines, Lines, Tally, Verifying
+from sixledger.cli.render.report import document, report
 from sixledger.cli.terminal import complain, err, out, write_json
-from sixledger.ledger.faults import UnusableInput
-from sixledger.ledger.heads import VerifierKey
-from sixledger.ledger.verify import exit_status
-from sixledger.ledger.verify import verify as verify_ledger
-from sixledger.v1 import replay_service_pb2
-
-#: The first line of a ledger is far shorter.
-_HEADER_BYTES = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A file and what came of it: a report, or why the file cannot be used."""
-
-    path: str
-    status: int
-    report: replay_service_pb2.VerifyReport | None = None
-    unusable: str = ""
+from sixledger.cli.verify_many import Checked, Terms, check, check_all, default_jobs, find
+from sixledger.ledger.key_list import Trust
 
 
 def verify(
-    files: Annotated[list[str], Parameter(help="Ledger files: .ledger.jsonl, also gzipped.")],
+    files: Annotated[
+        list[str], Parameter(help="Ledger files (.ledger.jsonl, also gzipped), or folders: all ledgers below them.")
+    ],
     /,
     *,
     key: Annotated[
         list[str] | None,
-        Parameter(negative="", help="Verifier key of the server, or a file that holds it. Default: trusted keys."),
+        Parameter(
+            negative="", help="Verifier key of the server, or a file with it or its key list. Default: trusted keys."
+        ),
+    ] = None,
+    receipt: Annotated[
+        list[str] | None,
+        Parameter(negative="", help="File of signed heads that somebody kept: the ledger must agree with them."),
     ] = None,
     partial: Annotated[
         bool, Parameter(negative="", help="Let a ledger pass whose sealed parts prevent a full replay.")
     ] = False,
-    as_json: Annotated[bool, Parameter("--json", negative="", help="Print JSON for a program.")] = False,
+    jobs: Annotated[
+        int | None,
+        Parameter(
+            validator=validators.Number(gte=1, lte=1024), help="Processes for many ledgers. Default: one per core."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        Parameter(
+            "--json", negative="", help="Print JSON for a program; for several ledgers a line each, then a summary."
+        ),
+    ] = False,
 ) -> int:
     """Prove that ledgers are what was played, or name what is wrong.
 
-    Checks every hash, signature, seal, seed and rule. Exit status: 0 all valid, 1 one is not, 2 one cannot be
-    used.
+    Checks every hash, signature, seal, seed and rule. With a receipt it also finds that the end of a ledger was cut
+    off, or that all of it was rewritten and signed anew. Of several ledgers each that is not valid gets a line, and all
+    together a summary. Exit status: 0 all valid, 1 one is not, 2 one cannot be used.
     """
-    keys = [read_verifier_key(text) for text in key] if key else None
-    console = err()
-    checked = list(_progress((_check(path, keys, partial=partial) for path in files), len(files), console))
-    if as_json:
-        _print_json(checked)
+    keys = read_trusts(key) if key else None
+    pinned = {} if keys is not None else pinned_trusts()
+    receipts = read_receipts(receipt)
+    terms = Terms(keys, pinned, receipts.notes(), partial=partial)
+    paths = find(files)
+    #: The matches of the ledgers.
+    met: set[bytes] = set()
+    if paths == files and len(paths) == 1:
+        status = _one(check(paths[0], terms), receipts, met, as_json=as_json)
     else:
-        _print(checked, out())
-    return max(each.status for each in checked)
+        status = _many(paths, terms, jobs or default_jobs(len(paths)), met, as_json=as_json)
+    if said := receipts.complaint(met):
+        complain(said)
+        return UNUSABLE
+    return status
 
 
-def trusted_for(origin: str) -> list[VerifierKey]:
+def trusted_for(origin: str) -> list[Trust]:
     """The pinned key of an origin, if there is one: keys of others say nothing about its ledgers."""
-    pinned = trust_store().get(origin)
+    pinned = pinned_trusts().get(origin)
     return [pinned] if pinned is not None else []
 
 
-def _check(path: str, keys: Sequence[VerifierKey] | None, *, partial: bool) -> Checked:
-    trusted = keys if keys is not None else trusted_for(_origin(Path(path)))
+def _one(checked: Checked, receipts: Receipts, met: set[bytes], *, as_json: bool) -> int:
+    """The whole report of a single ledger."""
+    if checked.report is not None:
+        met.add(checked.report.match_id)
+    if as_json:
+        write_json(json_of(checked))
+    elif checked.report is None:
+        complain(f"{checked.path}: {checked.unusable}")
+    else:
+        console = out()
+        console.print(report(checked.report, checked.path))
+        if checked.status == OK and (held := len(receipts.of(checked.report.match_id))):
+            agree = "1 receipt agrees" if held == 1 else f"{held} receipts agree"
+            console.print(Text(f" {agree} with the ledger", "good"))
+        console.print()
+    return checked.status
+
+
+def _many(paths: list[str], terms: Terms, jobs: int, met: set[bytes], *, as_json: bool) -> int:
+    """A line for each ledger that is not valid (JSON: for each), and a summary, also when the user stops it."""
+    shown = JsonLines(json_of) if as_json else Lines(out())
+    tally = Tally(len(paths), jobs)
     try:
-        found = verify_ledger(path, trusted=trusted)
-    except UnusableInput as error:
-        return Checked(path, UNUSABLE, unusable=one_line(str(error)))
-    return Checked(path, exit_status(found, partial=partial), found)
+        with closing(check_all(paths, terms, jobs)) as results, Verifying(len(paths), err()) as bar:
+            for checked in results:
+                tally.add(checked)
+                if checked.report is not None and terms.receipts:
+                    met.add(checked.report.match_id)
+                if shown.wants(checked):
+                    with bar.aside():
+                        shown.line(checked)
+                bar.advance()
+    finally:
+        shown.summary(tally)
+    return tally.status
 
 
-def _origin(path: Path) -> str:
-    """The origin that a ledger names in its first line; empty if it names none."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(_HEADER_BYTES)
-        if data[:2] == b"\x1f\x8b":
-            data = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(data, _HEADER_BYTES)
-        header: Any = json.loads(data.partition(b"\n")[0])
-        return str(header["origin"])
-    except (OSError, ValueError, zlib.error, LookupError, TypeError, RecursionError):
-        return ""  # the verifier says what is wrong with the file
-
-
-def _progress(checks: Iterator[Checked], total: int, console: Console) -> Iterator[Checked]:
-    """Pass the checks on, with a bar where a terminal watches several."""
-    columns = (TextColumn("verifying"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True, disable=total < 2 or not console.is_terminal) as progress:
-        task = progress.add_task("", total=total)
-        for each in checks:
-            progress.advance(task)
-            yield each
-
-
-def _print(checked: Sequence[Checked], console: Console) -> None:
-    for each in checked:
-        if each.report is None:
-            complain(f"{each.path}: {each.unusable}")
-        elif len(checked) > 1 and each.status == 0:
-            console.print(headline(each.report, each.path), soft_wrap=True)
-        else:
-            console.print(report(each.report, each.path))
-            console.print()
-    if len(checked) > 1:
-        found = Counter(verdict_name(c.report.verdict) if c.report is not None else "unusable" for c in checked)
-        words = ", ".join(f"{count} {name}" for name, count in sorted(found.items()))
-        console.print(Text(f"{len(checked)} ledgers: {words}", "heading"))
-
-
-def _print_json(checked: Sequence[Checked]) -> None:
-    """One document for each file; a single file gives a single document, several give a list."""
-    documents = [
-        document(each.report, each.path, each.status)
-        if each.report is not None
-        else {"file": each.path, "verdict": None, "exit_status": each.status, "summary": each.unusable}
-        for each in checked
-    ]
-    write_json(documents[0] if len(documents) == 1 else documents)
+def json_of(checked: Checked) -> dict[str, Any]:
+    """The document of one file."""
+    if checked.report is not None:
+        return document(checked.report, checked.path, checked.status)
+    return {"file": checked.path, "verdict": None, "exit_status": UNUSABLE, "summary": checked.unusable}

@@ -23,7 +23,7 @@ from sixledger.cli.remote import (
     names_of,
 )
 from sixledger.cli.render import drawing, placed
-from sixledger.cli.render.lifecycle import life, timed_out
+from sixledger.cli.render.lifecycle import deal, life, timed_out
 from sixledger.cli.terminal import out
 from sixledger.client import Recorded, WatchedMatch
 from sixledger.engine.visibility import classes
@@ -67,6 +67,8 @@ def _tell(console: Console, table: WatchedMatch, item: Recorded, names: list[str
     game = drawing(table.match.game.id)
     for step in item.body.lifecycle:
         console.print(Text(life(step, names), "faint"))
+        if step.HasField("opened") or step.HasField("sealed"):
+            console.print(Text(deal(step, table.match), "faint"), soft_wrap=True)
     for said in timed_out(item.body, names):
         console.print(Text(said, "faint"))
     lines = game.tell(item.events, names, viewer)

@@ -41,6 +41,11 @@ class MatchCache:
         """Where the matches stand that are here."""
         return (hosted.match for hosted in self._matches.values())
 
+    def forget_heads(self) -> None:
+        """Let the heads of all matches be signed anew."""
+        for hosted in self._matches.values():
+            hosted.forget_heads()
+
     def put(self, hosted: Hosted) -> None:
         """Keep a match; others may have to leave."""
         self._matches[hosted.match.match_id] = hosted

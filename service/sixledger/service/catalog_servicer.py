@@ -8,7 +8,7 @@ from sixledger.engine.errors import UnknownGame
 from sixledger.engine.game import Game
 from sixledger.engine.registry import Registry, installed
 from sixledger.engine.version import __version__
-from sixledger.ledger.heads import HeadSigner
+from sixledger.ledger.origin_signer import OriginSigner
 from sixledger.service.errors import ServiceError
 from sixledger.v1 import catalog_service_pb2 as pb
 from sixledger.v1 import error_pb2, record_pb2
@@ -17,7 +17,7 @@ from sixledger.v1 import error_pb2, record_pb2
 class CatalogServicer:
     """The calls of CatalogService, by their names."""
 
-    def __init__(self, signer: HeadSigner, registry: Registry | None = None) -> None:
+    def __init__(self, signer: OriginSigner, registry: Registry | None = None) -> None:
         """Describe the games of `registry` (by default of this installation) and the origin that signs."""
         self._signer = signer
         self._registry = registry or installed()
@@ -38,8 +38,13 @@ class CatalogServicer:
     async def GetOrigin(self, request: pb.GetOriginRequest) -> pb.GetOriginResponse:  # noqa: N802
         """Tell who signs the heads of this server."""
         del request
-        key = self._signer.verifier_key
-        return pb.GetOriginResponse(origin=self._signer.origin, verifier_key=str(key), version=__version__)
+        signer = self._signer
+        return pb.GetOriginResponse(
+            origin=signer.origin,
+            verifier_key=str(signer.verifier_key),
+            version=__version__,
+            key_list=signer.signed_list.note,
+        )
 
 
 def describe(game: Game[Any]) -> pb.GameInfo:

@@ -46,6 +46,7 @@ def to_checkpoint(match: Match) -> pb.Checkpoint:
             hosted=seat.hosted,
             ready=seat.ready,
             since=seat.since,
+            withheld=seat.withheld,
         )
     if match.clocks is not None:
         checkpoint.clocks.CopyFrom(_clocks_message(match.clocks))
@@ -83,6 +84,7 @@ def from_checkpoint(
             seat.hosted,
             seat.ready,
             seat.since,
+            seat.withheld,
         )
         for seat in checkpoint.seats
     ]

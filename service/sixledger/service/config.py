@@ -37,6 +37,8 @@ class Settings:
     store: str = field(default="", repr=False)
     #: Key file; None: `keys.json` in the data folder, or fresh keys for a store in memory.
     key_file: Path | None = None
+    #: Seconds between two looks whether the key file has changed; SIGHUP makes a look at once.
+    key_tick_s: float = 10.0
     #: Name under which heads are signed, without spaces and `+`; empty: the address.
     origin: str = ""
     #: PEM files of the certificate chain and its key; both or none.
@@ -83,6 +85,10 @@ class Settings:
     watch_tick_s: float = 1.0
     #: Seconds of silence after which those who follow a match get a heartbeat.
     heartbeat_s: float = 15.0
+    #: Seconds of silence after which a connection is asked whether its other end still lives, and that it has for the
+    #: answer: then the connection is closed, and whatever it held is given back.
+    keepalive_s: float = 60.0
+    keepalive_timeout_s: float = 20.0
     #: Seconds between two looks at the store for deadlines; those that this process sets it meets in time anyway.
     deadline_tick_s: float = 0.5
     #: Seconds that running calls get to finish when the server stops.
@@ -150,15 +156,8 @@ class Settings:
         for name in ("calls_per_second", "max_open_matches", "max_streams_per_caller"):
             if not 0 <= (getattr(self, name) or 0) < 2**31:
                 raise ValueError(f"{name} must be 0 or more and fit 31 bits")
-        seconds = (
-            "watch_tick_s",
-            "heartbeat_s",
-            "deadline_tick_s",
-            "ready_tick_s",
-            "slow_call_s",
-            "verification_cpu_s",
-        )
-        for name in seconds:
+        ticks = ("watch_tick_s", "heartbeat_s", "deadline_tick_s", "key_tick_s", "ready_tick_s")
+        for name in (*ticks, "keepalive_s", "keepalive_timeout_s", "slow_call_s", "verification_cpu_s"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive")
         if not self.grace_s >= 0:

@@ -7,9 +7,9 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Protocol
 
+from sixledger.ledger import wire
 from sixledger.ledger.author import Author
 from sixledger.ledger.match import Match
-from sixledger.service import wire
 from sixledger.service.checkpoint import to_checkpoint
 from sixledger.service.errors import ServiceError, malformed, unavailable
 from sixledger.service.failures import CallLog, failure, report

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +26,7 @@ from sixledger.ledger.author import Author
 from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match
+from sixledger.ledger.records import read_body
 from sixledger.service.cache import MatchCache
 from sixledger.service.errors import (
     ServiceError,
@@ -56,6 +59,8 @@ if TYPE_CHECKING:
 
 #: Records read from the store at a time.
 PAGE = 200
+#: Openings kept in memory, for lists.
+OPENINGS = 4096
 #: How often a lost race is run again before the caller is asked to come back.
 ATTEMPTS = 16
 
@@ -114,6 +119,7 @@ class MatchHost:
         self._token_lifetime_us = token_lifetime_s * 1_000_000
         self._root_secret = root_secret or partial(secrets.token_bytes, 32)
         self._cache = MatchCache(cached_matches, self.hub.watched)
+        self._openings: OrderedDict[bytes, record_pb2.MatchOpened] = OrderedDict()
         #: Told what happens, if somebody wants to know.
         self.metrics = metrics
         self._tracing = tracing
@@ -148,6 +154,22 @@ class MatchHost:
             if await self._catch_up(hosted) and news and self.metrics is not None:
                 self.metrics.news(news, (self.clock() - hosted.match.time_us) / 1_000_000)
         return hosted
+
+    async def opening(self, match_id: bytes) -> record_pb2.MatchOpened:
+        """What record 0 of a match states; nothing if it cannot be read. Kept apart: it is short, and never changes."""
+        if match_id not in self._openings:
+            opened = record_pb2.MatchOpened()
+            hosted = self._cache.peek(match_id)
+            if hosted is not None:
+                opened = hosted.match.opened
+            elif first := await self.store.records(match_id, 0, 1):
+                with suppress(DecodeError, LedgerFault):
+                    steps = read_body(record_pb2.Record.FromString(first[0])).lifecycle
+                    opened = steps[0].opened if steps else opened
+            self._openings[match_id] = opened
+            while len(self._openings) > OPENINGS:
+                self._openings.popitem(last=False)
+        return self._openings[match_id]
 
     async def _load(self, match_id: bytes) -> Hosted:
         row = await self.store.match(match_id)
@@ -487,8 +509,12 @@ class MatchHost:
         except DecodeError as error:
             raise ledger_broken(match_id, "a record cannot be read") from error
 
+    def keys_changed(self) -> None:
+        """Sign every head anew: the signer has other keys."""
+        self._cache.forget_heads()
+
     def head(self, hosted: Hosted, posted: Posted | None = None) -> str:
-        """Signed head of `posted`, by default of the last record. The same at every time."""
+        """Signed head of `posted`, by default of the last record. The same until its key is revoked."""
         if posted is None or posted.seq == hosted.match.seq:
             return hosted.head(self.signer)
         return self.signer.sign(hosted.match.match_id, posted.seq + 1, posted.record.hash, posted.time_us)

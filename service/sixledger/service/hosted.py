@@ -133,6 +133,11 @@ class Hosted:
         index = bisect_right(self._marks, (seq - 1, 1 << 32))
         return self._marks[index - 1][0] if index else 0
 
+    def forget_heads(self) -> None:
+        """Let heads be signed anew: the keys have changed."""
+        self._head = (-1, "")
+        self._shared = {place: item for place, item in self._shared.items() if not place[2]}
+
     def head(self, signer: HeadSigner) -> str:
         """Signed head of the last record, signed once."""
         match = self.match

@@ -367,14 +367,12 @@ class Lobby:
     def _seat_action(self, act: pb.Act, seat: int, now: int) -> engine_service_pb2.Action:
         check_request_id(act.request_id, "act.request_id")
         check_signing(act.observed_head, act.signature, "act.")
-        cause = record_pb2.Cause(
-            kind=_SEAT,
-            seat=seat,
-            request_id=act.request_id,
-            observed_head=act.observed_head,
-            signature=act.signature,
-        )
-        return engine_service_pb2.Action(cause=cause, time_us=now)
+        action = engine_service_pb2.Action(time_us=now)
+        cause = action.cause
+        cause.kind, cause.seat, cause.request_id = _SEAT, seat, act.request_id
+        if act.signature or act.observed_head:
+            cause.observed_head, cause.signature = act.observed_head, act.signature
+        return action
 
     def _owner_action(self, match_id: bytes, owner_token: str, request_id: bytes) -> engine_service_pb2.Action:
         """The action of the owner, without what is done."""

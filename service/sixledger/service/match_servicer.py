@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from sixledger.ledger.clocks import reading
+from sixledger.ledger.fairness import fairness, promised
 from sixledger.ledger.records import redact
 from sixledger.service import caller
 from sixledger.service.admission import Admission
@@ -151,6 +152,7 @@ class MatchServicer(Lobby):
             rematch_of=row.rematch_of,
             rematch=await self._rematch(hosted),
             clock=reading(match, self._host.clock()),
+            fairness=str(fairness(match)),
             restored=is_restored(self._host.store, match.match_id),
         )
         for number, seat in enumerate(match.seats):
@@ -197,6 +199,7 @@ class MatchServicer(Lobby):
         )
         reply = pb.ListMatchesResponse()
         for row in rows[:size]:
+            opened = await self._host.opening(row.match_id)
             reply.matches.add(
                 match_id=row.match_id,
                 game=row.game,
@@ -206,6 +209,8 @@ class MatchServicer(Lobby):
                 created_us=row.created_us,
                 private=row.private,
                 no_spectators=row.no_spectators,
+                mode=opened.mode,
+                fairness=promised(opened).label if opened.mode else "",
             )
         if len(rows) > size:
             last = rows[size - 1]

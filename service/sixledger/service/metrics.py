@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Protocol
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily
 from sixledger.engine.version import __version__
-from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match
+from sixledger.ledger.origin_signer import OriginSigner
 from sixledger.service.errors import Reason, contract
 from sixledger.v1 import engine_service_pb2, match_service_pb2, replay_service_pb2
 
@@ -255,19 +254,17 @@ class _CacheLookups:
         return self.collect()
 
 
-class TimedSigner(HeadSigner):
+class TimedSigner(OriginSigner):
     """Signs heads, and tells how long it took."""
 
-    def __init__(self, origin: str, private_key: Ed25519PrivateKey, signed: Callable[[float], None]) -> None:
-        """As HeadSigner; `signed` gets the seconds of each signature."""
-        super().__init__(origin, private_key)
-        self._signed = signed
+    #: Gets the seconds of each signature.
+    signed: Callable[[float], None]
 
     def sign(self, match_id: bytes, count: int, record_hash: bytes, time_us: int) -> str:
-        """As HeadSigner.sign."""
+        """As OriginSigner.sign."""
         begun = perf_counter()
         note = super().sign(match_id, count, record_hash, time_us)
-        self._signed(perf_counter() - begun)
+        self.signed(perf_counter() - begun)
         return note
 
 

@@ -13,7 +13,7 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
-from sixledger.service import wire
+from sixledger.ledger import wire
 from sixledger.service.errors import ServiceError, malformed, unavailable
 from sixledger.service.failures import CallLog, failure, report
 from sixledger.service.host import Posted
@@ -187,7 +187,7 @@ class PlayStream:
             return []  # it was followed anew, or no longer, in the meantime
         if following.over:
             self._unfollow(sight)
-        return [wire.play_item(tag, match_id, pb.PlayItem.FOLLOWED_FIELD_NUMBER, item) for item in taken]
+        return [play_item(tag, match_id, pb.PlayItem.FOLLOWED_FIELD_NUMBER, item) for item in taken]
 
     def _delivered(self, answers: int) -> None:
         self._in_flight -= answers
@@ -273,7 +273,7 @@ class PlayStream:
         if order.with_head or self._head_is_due(match_id, posted):
             head = self._host.head(posted.hosted, posted).encode()
             parts.append(wire.field(pb.PlayedCommand.HEAD_FIELD_NUMBER, head))
-        return wire.play_item(order.tag, match_id, pb.PlayItem.PLAYED_FIELD_NUMBER, b"".join(parts))
+        return play_item(order.tag, match_id, pb.PlayItem.PLAYED_FIELD_NUMBER, b"".join(parts))
 
     def _head_is_due(self, match_id: bytes, posted: Posted) -> bool:
         match = posted.hosted.match
@@ -325,3 +325,10 @@ def _match_of(order: pb.PlayOrder) -> bytes:
         return b""
     match_id: bytes = getattr(order, kind).match_id
     return match_id
+
+
+def play_item(tag: int, match_id: bytes, number: int, content: bytes) -> bytes:
+    """A PlayItem whose field `number` is the message `content`."""
+    tagged = b"\x08" + wire.varint(tag) if tag else b""
+    named = wire.field(2, match_id) if match_id else b""
+    return b"".join((tagged, named, wire.key(number), wire.varint(len(content)), content))

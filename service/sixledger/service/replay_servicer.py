@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import multiprocessing
 import signal
 import threading
 import time
 import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from sixledger.ledger.faults import UnusableInput
 from sixledger.ledger.heads import VerifierKey
+from sixledger.ledger.jsonl import GZIP, unpacked
+from sixledger.ledger.key_list import parse_trust
 from sixledger.service.errors import ServiceError, malformed, quota_exceeded, too_large, unavailable
 from sixledger.v1 import error_pb2
 from sixledger.v1 import replay_service_pb2 as pb
@@ -23,7 +26,8 @@ from sixledger.v1 import replay_service_pb2 as pb
 if TYPE_CHECKING:
     from sixledger.service.metrics import Metrics
 
-_GZIP = b"\x1f\x8b"
+#: Keys that a caller may name: each is checked, and each is tried on each head.
+MAX_KEYS = 100
 
 
 class ReplayServicer:
@@ -35,23 +39,27 @@ class ReplayServicer:
 
     def __init__(
         self,
-        own_key: VerifierKey,
+        own_key: VerifierKey | Callable[[], str],
         *,
         max_bytes: int = 32 << 20,
         max_waiting: int = 8,
         cpu_s: float = 60.0,
+        receive_s: float = 300.0,
         executor: Executor | None = None,
         metrics: Metrics | None = None,
     ) -> None:
-        """Trust `own_key` unless the caller names keys; take files of `max_bytes`, unpacked.
+        """Trust `own_key`, or the key or key list that it gives, unless the caller names others.
 
-        At most `max_waiting` ledgers at a time, from their first byte on, and `cpu_s` seconds of processor time for
-        each (where the system can measure that: everywhere but on Windows).
+        Takes files of `max_bytes`, unpacked.
+
+        At most `max_waiting` ledgers at a time, from their first byte on; `receive_s` seconds to arrive in, and `cpu_s`
+        seconds of processor time for each (where the system can measure that: everywhere but on Windows).
         """
         self._own_key = own_key
         self._max_bytes = max_bytes
         self._max_waiting = max_waiting
         self._cpu_s = cpu_s
+        self._receive_s = receive_s
         self._waiting = 0
         self._executor = executor
         self._metrics = metrics
@@ -71,22 +79,26 @@ class ReplayServicer:
     async def _verify(self, requests: AsyncIterator[pb.VerifyLedgerRequest]) -> pb.VerifyLedgerResponse:
         data = bytearray()
         keys: Sequence[str] | None = None
-        async for request in requests:
-            if keys is None:
-                keys = list(request.trusted_keys)
-                for index, key in enumerate(keys):
-                    _check_key(key, index)
-            data += request.chunk
-            if len(data) > self._max_bytes:
-                raise too_large("the ledger", self._max_bytes)
+        try:
+            async with asyncio.timeout(self._receive_s):
+                async for request in requests:
+                    if keys is None:
+                        keys = _checked_keys(request.trusted_keys)
+                    elif not request.chunk:
+                        raise malformed("chunk", "only the first message may be without bytes")
+                    data += request.chunk
+                    if len(data) > self._max_bytes:
+                        raise too_large("the ledger", self._max_bytes)
+        except TimeoutError as error:
+            raise unavailable(f"the ledger did not arrive within {self._receive_s:g} seconds") from error
         if not data:
             raise malformed("chunk", "no bytes were sent")
-        unpacked = unpack(bytes(data), self._max_bytes)
-        trusted = keys or [str(self._own_key)]
+        content = unpack(bytes(data), self._max_bytes)
+        trusted = keys or [self._own_key() if callable(self._own_key) else str(self._own_key)]
         begun = time.perf_counter()
         try:
             report = await asyncio.get_running_loop().run_in_executor(
-                self._pool(), verify, unpacked, trusted, self._cpu_s
+                self._pool(), verify, content, trusted, self._cpu_s
             )
         except UnusableInput as error:
             raise malformed("chunk", str(error)) from error
@@ -117,32 +129,33 @@ class ReplayServicer:
         return self._executor
 
 
-def _check_key(key: str, index: int) -> None:
-    try:
-        VerifierKey.parse(key)
-    except ValueError as error:
-        raise malformed(f"trusted_keys[{index}]", str(error)) from error
+def _checked_keys(keys: Sequence[str]) -> list[str]:
+    if len(keys) > MAX_KEYS:
+        raise malformed("trusted_keys", f"there are {len(keys)} keys; name at most {MAX_KEYS}")
+    for index, key in enumerate(keys):
+        try:
+            parse_trust(key)
+        except ValueError as error:
+            raise malformed(f"trusted_keys[{index}]", str(error)) from error
+    return list(keys)
 
 
 def unpack(data: bytes, max_bytes: int) -> bytes:
-    """The file without gzip, so that a small file cannot unpack to a huge one. Raises TOO_LARGE.
+    """The file without gzip, so that a small file cannot unpack to a huge one. Raises TOO_LARGE or MALFORMED.
 
     What is no right gzip stays as it is: the verifier says so.
     """
-    unpacked = bytearray()
-    rest = data
-    while rest.startswith(_GZIP):
-        packer = zlib.decompressobj(wbits=31)
-        try:
-            unpacked += packer.decompress(rest, max_bytes + 1 - len(unpacked))
-        except zlib.error:
-            return data
-        if len(unpacked) > max_bytes:
-            raise too_large("the unpacked ledger", max_bytes)
-        if not packer.eof:
-            return data
-        rest = packer.unused_data
-    return data if rest else bytes(unpacked)
+    if not data.startswith(GZIP):
+        return data
+    try:
+        content = unpacked(io.BytesIO(data)).read(max_bytes + 1)
+    except (EOFError, zlib.error):
+        return data
+    except UnusableInput as error:
+        raise malformed("chunk", str(error)) from error
+    if len(content) > max_bytes:
+        raise too_large("the unpacked ledger", max_bytes)
+    return content
 
 
 class CpuLimit(Exception):
@@ -154,7 +167,7 @@ def verify(data: bytes, trusted: Sequence[str], cpu_s: float = float("inf")) -> 
     from sixledger.ledger.verify import verify as replay
 
     with _limited(cpu_s):
-        report: pb.VerifyReport = replay(data, trusted=[VerifierKey.parse(key) for key in trusted])
+        report: pb.VerifyReport = replay(data, trusted=[parse_trust(key) for key in trusted])
         return report.SerializeToString()
 
 

@@ -22,7 +22,7 @@ from grpc_health.v1 import health, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
 from grpc_reflection.v1alpha import reflection
 from sixledger.engine.version import __version__
-from sixledger.ledger.heads import HeadSigner
+from sixledger.ledger.origin_signer import OriginSigner
 from sixledger.service import logs
 from sixledger.service.access_servicer import AccessServicer
 from sixledger.service.admission import Admission
@@ -33,6 +33,7 @@ from sixledger.service.config import Settings
 from sixledger.service.engine_servicer import EngineServicer
 from sixledger.service.host import MatchHost, wall_clock
 from sixledger.service.interceptor import Gate
+from sixledger.service.key_watch import KeyWatch
 from sixledger.service.keyring import Keyring
 from sixledger.service.lobby import OwnerRules
 from sixledger.service.match_servicer import MatchServicer
@@ -66,6 +67,8 @@ class Server:
     host: MatchHost
     #: Fires the timers of its matches; there once the server has started.
     timekeeper: Timekeeper
+    #: Takes up changed keys; there once the server has started.
+    key_watch: KeyWatch
     #: Whether it should get calls; there once the server has started.
     readiness: Readiness
 
@@ -203,7 +206,7 @@ class Server:
         timing = WatchTiming(tick_s=settings.watch_tick_s, heartbeat_s=settings.heartbeat_s)
         play = PlayLimits(orders=settings.play_orders, followed=settings.play_followed)
         replay = ReplayServicer(
-            signer.verifier_key,
+            lambda: signer.signed_list.note,
             max_bytes=settings.max_ledger_bytes,
             max_waiting=settings.max_verifications,
             cpu_s=settings.verification_cpu_s,
@@ -220,6 +223,10 @@ class Server:
             admission=admission,
             max_watchers=settings.max_watchers,
         )
+        key_path = settings.key_path if self._keyring is None else None
+        self.key_watch = KeyWatch(key_path, signer, self.host, settings.key_tick_s)
+        self.key_watch.start()
+        resources.push_async_callback(self.key_watch.close)
         self.timekeeper = Timekeeper(self.host, settings.deadline_tick_s)
         self.timekeeper.start()
         resources.push_async_callback(self.timekeeper.close)
@@ -244,12 +251,15 @@ class Server:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         reflection.enable_server_reflection([*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME], self._server)
 
-    def _signer(self, keyring: Keyring) -> HeadSigner:
+    def _signer(self, keyring: Keyring) -> OriginSigner:
+        key_list = keyring.signed_list(self.origin)
         if self.metrics is None:
-            return HeadSigner(self.origin, keyring.signing_key)
+            return OriginSigner(keyring.signing_keys, key_list, self._clock)
         from sixledger.service.metrics import TimedSigner
 
-        return TimedSigner(self.origin, keyring.signing_key, self.metrics.signed)
+        signer = TimedSigner(keyring.signing_keys, key_list, self._clock)
+        signer.signed = self.metrics.signed
+        return signer
 
     async def _open_admin_port(self, metrics: Metrics, resources: AsyncExitStack) -> None:
         from sixledger.service.admin_port import AdminPort
@@ -321,11 +331,15 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.max_receive_message_length", settings.max_request_bytes),
         ("grpc.max_send_message_length", 64 << 20),
         ("grpc.max_concurrent_streams", settings.max_streams),
-        # Off, so that a second server on an address is told that it is taken.
+        # Off for one process, so that a second server on an address is told that it is taken.
         ("grpc.so_reuseport", int(settings.workers > 1)),
-        # Dead connections are noticed within a minute and a half; clients may ask as often as every ten seconds.
-        ("grpc.keepalive_time_ms", 60_000),
-        ("grpc.keepalive_timeout_ms", 20_000),
+        ("grpc.keepalive_time_ms", int(settings.keepalive_s * 1000)),
+        ("grpc.keepalive_timeout_ms", int(settings.keepalive_timeout_s * 1000)),
+        # The time before alone ends nothing: an answer may take a minute unless this says otherwise.
+        ("grpc.http2.ping_timeout_ms", int(settings.keepalive_timeout_s * 1000)),
+        # By default gRPC stops asking after two questions, until there is something to send again.
+        ("grpc.http2.max_pings_without_data", 0),
+        # Clients may ask as often as every ten seconds.
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
         ("grpc.http2.max_ping_strikes", 3),
@@ -369,6 +383,8 @@ async def _serve(
             loop.add_signal_handler(number, on_signal)
         except NotImplementedError:  # on Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
+    if hasattr(signal, "SIGHUP"):  # not on Windows, where only the regular look takes up changed keys
+        loop.add_signal_handler(signal.SIGHUP, server.key_watch.look)
     # Everything that lives now lives to the end: the collector need not look at it again.
     gc.collect()
     gc.freeze()

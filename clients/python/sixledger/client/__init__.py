@@ -11,6 +11,7 @@ from sixledger.client.aio.engine_session import AsyncEngineSession
 from sixledger.client.aio.streams import AsyncMatchStream
 from sixledger.client.aio.tables import AsyncSeatedMatch, AsyncWatchedMatch
 from sixledger.client.bots import Policy, run_bot, run_bot_async
+from sixledger.client.core.evidence import Evidence
 from sixledger.client.core.feed import WatchItem
 from sixledger.client.core.hosting import CreatedMatch
 from sixledger.client.core.timing import time_limits
@@ -35,6 +36,7 @@ __all__ = [
     "CreatedMatch",
     "Credentials",
     "EngineSession",
+    "Evidence",
     "MatchStream",
     "Policy",
     "Recorded",

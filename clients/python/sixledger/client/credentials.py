@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sixledger.client.errors import BadCredentials
-from sixledger.client.files import readable_by_others, write_private
+from sixledger.client.files import file_fault, folder_fault, make_private_folder, write_private
 from sixledger.ledger import keys
 from sixledger.ledger.hashing import sha256
 
@@ -79,6 +79,13 @@ class Credentials:
         return keys.public_bytes(self._key()) if self.private_key else b""
 
     @property
+    def receipt_path(self) -> Path | None:
+        """Where the client keeps the latest signed head of the match: beside the credentials; None without a file."""
+        if self.path is None:
+            return None
+        return self.path.with_name(f"{self.path.stem}.{self.match_id.hex()[:12]}.head")
+
+    @property
     def contributes(self) -> bool:
         """True if the seat contributes to the randomness."""
         return bool(self.contribution)
@@ -101,10 +108,17 @@ class Credentials:
         return Ed25519PrivateKey.from_private_bytes(self.private_key)
 
     def save(self, path: str | Path | None = None) -> None:
-        """Write everything, secrets included, to a file with mode 0600; without `path` where it was before."""
+        """Write everything, secrets included, to a file with mode 0600; without `path` where it was before.
+
+        Folders that are missing are made, for their owner alone. Raises BadCredentials for a folder in which everybody
+        can write.
+        """
         self.path = Path(path) if path is not None else self.path
         if self.path is None:
             raise BadCredentials("the credentials have no file yet: give a path")
+        make_private_folder(self.path.parent)
+        if fault := folder_fault(self.path.parent):
+            raise BadCredentials(fault)
         content = {
             "format": _FORMAT,
             "match": self.match_id.hex(),
@@ -121,11 +135,14 @@ class Credentials:
 
     @classmethod
     def load(cls, path: str | Path) -> Credentials:
-        """Read a file of `save`. Raises BadCredentials if it is none or others may read it."""
+        """Read a file of `save`.
+
+        Raises BadCredentials if it is none, if others may read or replace it, or if it belongs to another user.
+        """
         path = Path(path)
         try:
-            if readable_by_others(path):
-                raise BadCredentials(f"{path} can be read by others: make it private with mode 0600")
+            if fault := file_fault(path):
+                raise BadCredentials(fault)
             content: Any = json.loads(path.read_text(encoding="utf-8"))
             if content["format"] != _FORMAT:
                 raise ValueError("unknown format")
@@ -141,7 +158,7 @@ class Credentials:
                 str(content.get("invitation", "")),
                 path,
             )
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             # Not chained: a JSON error quotes the document.
             raise BadCredentials(
                 f"{path} holds no credentials that this build can read ({type(error).__name__})"

@@ -36,15 +36,20 @@ ClientError
  └── ServerCheated                the service answered what cannot be true (also a LedgerFault)
       ├── Tampered                   bytes, numbers or times do not fit: chain, seals, clocks
       ├── RewrittenHistory           another record than the one received before
+      ├── TruncatedHistory           fewer records than a signed head of before vouches for
       ├── BrokenStream               a stream repeats, skips or ends too early
       ├── BadOpening                 an opening is wrong, is missing, or should not be there
       ├── SeedMismatch               a seed or the entropy does not follow from the commitments
       ├── ContributionIgnored        the own contribution is not in the ledger as it was given
       ├── ForgedAct                  an act of a seat that the seat did not sign or send
-      ├── RulesBroken                the verifier finds a command or an event against the rules
+      ├── RulesBroken                a command or an event against the rules
       ├── BadHead                    a signed head is missing, unsigned, or not of these records
       ├── Equivocation               two heads of one match and count: `notes` holds the proof
-      └── OriginChanged              the origin signs with another key than the pinned one
+      ├── KeyListsDiffer             two key lists of one origin and number: `notes` holds the proof
+      ├── KeyListRolledBack          the origin shows an older key list than before
+      ├── KeyRevoked                 the pinned key of the origin is compromised, by its own word
+      ├── BadKeyList                 a key list is not right, or takes back what an earlier one says
+      └── OriginChanged              the origin signs with a key that the pinned one does not vouch for
 
 Each class of a reason stands for one value of `sixledger.v1.Reason`, whose annotations give its status,
 its remedy and whether the same request may succeed later.
@@ -54,11 +59,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sixledger.annotations.v1 import error_pb2 as error_annotations
 from sixledger.ledger.faults import LedgerFault
 from sixledger.v1 import error_pb2, game_pb2, replay_service_pb2
+
+if TYPE_CHECKING:
+    from sixledger.client.core.evidence import Evidence
 
 #: Domain of the reasons in `google.rpc.ErrorInfo`.
 DOMAIN = "sixledger.dev"
@@ -325,7 +333,8 @@ class BadTrustStore(ClientError):
 class ServerCheated(LedgerFault, ClientError):
     """What the service sent cannot be true. `verdict`, `layer` and `message` as in LedgerFault.
 
-    `seq` is the record at which it shows, None if it is none. Everything before it stays usable.
+    `seq` is the record at which it shows, None if it is none. Everything before it stays usable. `evidence` is what
+    to keep, in files with `evidence.save(folder)`; None where nothing was received of any match.
     """
 
     VERDICT: ClassVar[replay_service_pb2.Verdict.ValueType] = replay_service_pb2.VERDICT_TAMPERED
@@ -335,6 +344,8 @@ class ServerCheated(LedgerFault, ClientError):
         """`layer` as in LedgerFault; default: that of the class."""
         super().__init__(self.VERDICT, layer or self.LAYER, message)
         self.seq = seq
+        #: What was believed, every signed head, and what the service said last. Holds secrets of the own seat.
+        self.evidence: Evidence | None = None
 
     def __str__(self) -> str:
         """The message, with the record."""
@@ -347,6 +358,13 @@ class Tampered(ServerCheated):
 
 class RewrittenHistory(ServerCheated):
     """The service shows another record than the one it sent before."""
+
+
+class TruncatedHistory(ServerCheated):
+    """The service shows fewer records than it vouched for before, with a signed head that was kept."""
+
+    VERDICT = replay_service_pb2.VERDICT_TRUNCATED
+    LAYER = "heads"
 
 
 class BrokenStream(ServerCheated):
@@ -379,7 +397,7 @@ class ForgedAct(ServerCheated):
 
 
 class RulesBroken(ServerCheated):
-    """The verifier finds that a command or an event does not follow from the rules."""
+    """A command or an event does not follow from the rules: played again when its epoch was revealed, or earlier."""
 
     VERDICT = replay_service_pb2.VERDICT_RULES_DIVERGENCE
     LAYER = "rules"
@@ -404,8 +422,47 @@ class Equivocation(ServerCheated):
         self.notes = notes
 
 
+class KeyListsDiffer(ServerCheated):
+    """Two key lists of one origin have the same number and say different things: fraud, or a stolen key.
+
+    `notes` holds both, each signed by a key that was trusted.
+    """
+
+    VERDICT = replay_service_pb2.VERDICT_EQUIVOCATION
+    LAYER = "heads"
+
+    def __init__(self, message: str, notes: tuple[str, str]) -> None:
+        """Keep the proof."""
+        super().__init__(message)
+        self.notes = notes
+
+
+class KeyListRolledBack(ServerCheated):
+    """The origin shows a key list with a lower number than one that it showed before."""
+
+    VERDICT = replay_service_pb2.VERDICT_BAD_SIGNATURE
+    LAYER = "heads"
+
+
+class KeyRevoked(ServerCheated):
+    """The trusted key of the origin is compromised, by a list that it signed: what it signs proves nothing any more.
+
+    No other trusted key vouches for the next one: ask the operator for it on another way, then trust that.
+    """
+
+    VERDICT = replay_service_pb2.VERDICT_BAD_SIGNATURE
+    LAYER = "heads"
+
+
+class BadKeyList(ServerCheated):
+    """A key list of the origin cannot be read, or takes back what an earlier one says."""
+
+    VERDICT = replay_service_pb2.VERDICT_BAD_SIGNATURE
+    LAYER = "heads"
+
+
 class OriginChanged(ServerCheated):
-    """The origin shows another key than the one pinned at first contact."""
+    """The origin shows another key than the pinned one, and the pinned one does not vouch for it."""
 
     VERDICT = replay_service_pb2.VERDICT_BAD_SIGNATURE
     LAYER = "heads"

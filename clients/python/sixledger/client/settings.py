@@ -49,5 +49,8 @@ class Settings:
             options += [
                 ("grpc.keepalive_time_ms", int(self.keepalive * 1000)),
                 ("grpc.keepalive_timeout_ms", int(self.keepalive_timeout * 1000)),
+                # Without these gRPC waits a minute for the answer, and stops asking after two silent questions.
+                ("grpc.http2.ping_timeout_ms", int(self.keepalive_timeout * 1000)),
+                ("grpc.http2.max_pings_without_data", 0),
             ]
         return options

@@ -29,6 +29,7 @@ class Forces(Game[State]):
     version = 1
     # Changes with the golden playthroughs alone (DESIGN 4); a test recomputes it.
     digest = bytes.fromhex("3274d9ca2b37897944a9789d4da4e0f735cd87365ac96f7da07d97f9d2b81056")
+    released = "0.1.0"
     title = "6 Forces"
     min_seats = 3
     max_seats = 4

@@ -8,6 +8,7 @@ and replaces the steps in which it departs (RULES 2.4 to 2.12).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from google.protobuf.message import Message
@@ -40,6 +41,18 @@ _WAITS_FOR = {
     ORDER: "the choice of the first card",
     KEEP: "the choice of the cards to keep",
 }
+
+
+@lru_cache(maxsize=8192)
+def card_placed(seats: tuple[int, ...], card: int, row: int, side: pb.Side.ValueType, length: int) -> pb.CardPlaced:
+    """The event of a card that is placed. One message serves many matches: nobody may change it."""
+    return pb.CardPlaced(seats=seats, card=card, row=row, side=side, length=length)
+
+
+@lru_cache(maxsize=1024)
+def turn_ended(round_: int, turn: int) -> pb.TurnEnded:
+    """The event of a turn that ends. One message serves many matches: nobody may change it."""
+    return pb.TurnEnded(round=round_, turn=turn)
 
 
 class Variant(Facts):
@@ -197,7 +210,7 @@ class Variant(Facts):
                 assert self.may_fit_nowhere(state), "a second card of one turn fits nowhere"
                 yield pb.RowChoiceNeeded(seat=seat, card=card)
             elif len(rows[row]) < ROW_LENGTH:
-                yield pb.CardPlaced(seats=(seat,), card=card, row=row, side=pb.SIDE_RIGHT, length=len(rows[row]) + 1)
+                yield card_placed((seat,), card, row, pb.SIDE_RIGHT, len(rows[row]) + 1)
             else:
                 yield from self.collect(state, row, pb.TAKE_CAUSE_FULL)
         if not state.pending:
@@ -212,11 +225,11 @@ class Variant(Facts):
         card, seat = state.queue[0]
         cards = state.rows[row]
         yield pb.RowTaken(seats=(seat,), row=row, cards=cards, points_each=bullheads(cards), cause=cause)
-        yield pb.CardPlaced(seats=(seat,), card=card, row=row, side=pb.SIDE_NEW, length=1)
+        yield card_placed((seat,), card, row, pb.SIDE_NEW, 1)
 
     def end_turn(self, state: State, chance: Chance) -> Events:
         """End the turn, and with the last one the round."""
-        yield pb.TurnEnded(round=state.round, turn=state.turn)
+        yield turn_ended(state.round, state.turn)
         if state.phase == pb.PHASE_PLACING:  # no further turn has begun
             yield from self.end_round(state, chance)
 

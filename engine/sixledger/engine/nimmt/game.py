@@ -30,6 +30,7 @@ class Nimmt(Game[State]):
     version = 1
     # Changes with the golden playthroughs alone (DESIGN 4); a test recomputes it.
     digest = bytes.fromhex("8abc6e52e0f6540097dd4fc7c140f4fb1237aa92988b90f9469e858b54d8b0e9")
+    released = "0.1.0"
     title = "6 nimmt!"
     min_seats = 2
     max_seats = 10

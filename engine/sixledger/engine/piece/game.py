@@ -28,6 +28,7 @@ class Piece(Game[State]):
     version = 1
     # Changes with the golden playthroughs alone (DESIGN 4); a test recomputes it.
     digest = bytes.fromhex("5299156a9c0351110b829c00c7ab8cd636b694abc2262db27d614a3e6105aea2")
+    released = "0.1.0"
     title = "6piece"
     min_seats = options_.SEATS
     max_seats = options_.SEATS

@@ -87,7 +87,7 @@ def compare(facts: Facts, record: record_pb2.Record, draft: Draft, secrets: list
 
     The record may be encoded in another way than `draft` would be: protobuf is not canonical, its meaning counts.
     """
-    body, _ = draft.body()
+    body = record_pb2.Body.FromString(draft.body()[0])
     compare_cause(facts, draft)
     compare_command(facts, draft)
     compare_lifecycle(facts.body, draft)

@@ -1,4 +1,4 @@
-"""The quick way through an ordinary command: replay it in place and compare as it happens.
+"""The quick way through an ordinary command: replay it in place, and make the bytes of its record again.
 
 Most records of a ledger are commands with every opening at hand and every seed revealed. For them the draft
 of `decide` is more than is needed to accept. Whatever is not exactly as it should be is left to the thorough
@@ -7,27 +7,16 @@ way, which names it: what is accepted here would be accepted there.
 
 from __future__ import annotations
 
-from copy import copy
-from functools import cache
-from typing import Any, TypeVar
-
-from google.protobuf.message import Message
-from sixledger.engine import visibility
 from sixledger.engine.errors import MalformedCommand
-from sixledger.engine.schema import Malformed, Schema, parse_strict
-from sixledger.ledger.acts import act_fault
-from sixledger.ledger.keys import ActKind
-from sixledger.ledger.match import Match, audience
+from sixledger.engine.schema import Malformed, Schema
+from sixledger.ledger import keys, wire
+from sixledger.ledger.match import Match
 from sixledger.ledger.records import Parts
 from sixledger.ledger.seeds import SeedChain
-from sixledger.v1 import game_pb2, record_pb2
+from sixledger.ledger.spelling import spelling_of
+from sixledger.v1 import record_pb2
 
-#: Commands and events that are kept at most, and the size of an event that is worth it, in bytes.
-KEPT, SMALL = 4096, 16
 SEAT = record_pb2.CAUSE_KIND_SEAT
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class Untidy(Exception):
@@ -35,146 +24,79 @@ class Untidy(Exception):
 
 
 class Quick:
-    """Accepts ordinary commands of one game. What it keeps serves every ledger of the game: see `quick_for`."""
+    """Accepts ordinary commands of one match."""
 
     def __init__(self, schema: Schema) -> None:
         """`schema` is that of the game."""
-        self._schema = schema
-        #: What commands come to, by their bytes: most are given again and again.
-        self._commands: dict[bytes, tuple[Any, bytes, bool]] = {}
-        #: What events with secret fields come to, by identity: games share the commonest. Holding the event keeps
-        #: its identity from being given to another.
-        self._sealed: dict[int, tuple[Message, tuple[Message, bytes, int]]] = {}
-        self._unsealed: dict[bytes, tuple[Any, bytes, bytes, bytes]] = {}
+        self._spelling = spelling_of(schema)
+        #: Signatures of accepted records, with the number of the record: still to be verified.
+        self.claims: list[tuple[int, keys.Claim]] = []
 
-    def replay(self, match: Match, body: record_pb2.Body, raw: bytes, parts: Parts, seeds: SeedChain) -> bool:
+    def replay(
+        self, match: Match, body: record_pb2.Body, cause: record_pb2.Cause, raw: bytes, parts: Parts, seeds: SeedChain
+    ) -> bool:
         """Move `match` over the record and return True; False if the record is of another kind.
 
-        `raw` are the bytes of the body, `seeds` knows every epoch that the record deals or reveals. False leaves
-        the match as it was. Raises Untidy, or what a game raises for an illegal command: then the match may have
-        changed.
+        `cause` is that of the body, `raw` are the bytes of the body, `seeds` knows every epoch that the record deals
+        or reveals. False leaves the match as it was. Raises Untidy, or what a game raises for an illegal command: then
+        the match may have changed. The signature is only put among the `claims`, where many are verified at once.
         """
-        if not body.command or body.lifecycle or match.state is None or match.over or match.paused:
+        data, time_us = body.command, body.time_us
+        if not data or match.state is None or match.over or match.paused or time_us > match.first_deadline_us:
             return False
-        if body.time_us > match.first_deadline_us:
+        seals, openings, hash_ = parts
+        game, state = match.game, match.state
+        seat, decision, epoch = cause.seat, match.open_decision.number, game.epoch(state)
+        if cause.kind != SEAT or len(openings) != len(seals) or seat >= len(match.seats):
             return False
-        if len(parts.openings) != len(parts.seals):
+        try:
+            spelled = self._spelling.command(data)
+            signature, key_id, observed = cause.signature, cause.key_id, cause.observed_head
+            used, shown = 0, spelled.public
+            recorded_signature = signature
+            if spelled.is_sealed:
+                if signature or not seals or seals[0][0] != 1 << seat or seals[0][1] != epoch:
+                    return False
+                spelled, data, signature = self._spelling.unseal(openings[0][2])
+                used, shown = 1, spelled.public
+        except (Malformed, MalformedCommand):
             return False
-        body.DiscardUnknownFields()
-        if body.ByteSize() != len(raw):
-            return False
-        cause, game, state = body.cause, match.game, match.state
-        seat, decision, epoch = cause.seat, match.decision, match.epoch
-        if cause.kind != SEAT or cause.decision != decision or seat >= len(match.seats):
-            return False
-        if cause.HasField("timer") or cause.HasField("armed_seq"):
-            return False
-        command, data, signature, used = self._command(body, parts, seat, epoch)
-        key = match.seats[seat].public_key
-        if (key or signature or cause.key_id or cause.observed_head) and act_fault(
-            match, cause, ActKind.COMMAND, data, key, signature
-        ):
-            return False
-        events, seals = self._schema.events, parts.seals
-        for event, recorded in zip(
-            game.play(state, seat, command, seeds.chance(match.entropy)), body.events, strict=True
-        ):
-            kind: Any = type(event)
-            if visibility.classes(kind).secret:
+        key, claim = match.seats[seat].public_key, None
+        if key or signature or key_id or observed:
+            # As `acts.act_fault` says, but for the signature itself. It covers the decision that the record names.
+            if not (key and signature) or cause.decision != decision or observed not in match.recent:
+                return False
+            if key_id != keys.key_id(key):
+                return False
+            given = (match.match_id, seat, keys.ActKind.COMMAND, decision, observed, cause.request_id, data)
+            claim = keys.Claim(key, signature, keys.act_message(*given))
+        fields: list[bytes] = []
+        spell, evolve = self._spelling.event, game.evolve
+        for event in game.play(state, seat, spelled.message, seeds.chance(match.entropy)):
+            field, value, audience = spell(event)
+            fields.append(field)
+            if value is not None:
                 if used == len(seals):
                     raise Untidy
-                audience_, epoch_, _ = seals[used]
-                expected, value, seats = self._sealed_parts(event)
-                if audience_ != seats or epoch_ != game.epoch(state) or parts.openings[used][2] != value:
+                seal = seals[used]
+                if seal[0] != audience or seal[1] != game.epoch(state) or openings[used][2] != value:
                     raise Untidy
                 used += 1
-            else:
-                expected = event
-            if events.held(recorded, kind) != expected:
-                raise Untidy
-            game.evolve(state, event)
+            evolve(state, event)
         if used != len(seals):
             raise Untidy
-        match.finish_record(parts.hash, body.time_us, decision, seat)
-        self._reveal(match, body, seeds)
-        return True
-
-    def _reveal(self, match: Match, body: record_pb2.Body, seeds: SeedChain) -> None:
-        """Check that the record reveals the epochs that ended with it, and no others."""
+        match_id, seq, request_id = match.match_id, match.seq + 1, cause.request_id
+        match.finish_record(hash_, time_us, decision, seat)
         due = match.epoch if match.over else match.epoch - 1
-        if due == match.revealed and not body.reveals:
-            return
-        epochs = range(match.revealed + 1, due + 1)
-        if [(reveal.epoch, reveal.chain) for reveal in body.reveals] != [(at, seeds.element(at)) for at in epochs]:
+        reveals: list[record_pb2.Reveal] = []
+        if due != match.revealed:
+            reveals = [
+                record_pb2.Reveal(epoch=at, chain=seeds.element(at)) for at in range(match.revealed + 1, due + 1)
+            ]
+            match.learn(record_pb2.Body(reveals=reveals))
+        made = wire.command_cause(seat, request_id, decision, observed, key_id, recorded_signature)
+        if wire.body(match_id, seq, time_us, made, shown, fields, (), reveals) != raw:
             raise Untidy
-        match.learn(body)
-
-    def _command(self, body: record_pb2.Body, parts: Parts, seat: int, epoch: int) -> tuple[Any, bytes, bytes, int]:
-        """The command, its bytes, its signature, and how many seals it has."""
-        public, _, secret = self._read(body.command)
-        if not secret:
-            return public, body.command, body.cause.signature, 0
-        if not parts.seals or parts.seals[0][:2] != (1 << seat, epoch) or body.cause.signature:
-            raise Untidy
-        command, public_bytes, data, signature = self._unseal(parts.openings[0][2])
-        if public_bytes != body.command:
-            raise Untidy
-        return command, data, signature, 1
-
-    def _unseal(self, value: bytes) -> tuple[Any, bytes, bytes, bytes]:
-        """The command in an opened seal, the bytes of its public part, its own bytes, and its signature."""
-        found = self._unsealed.get(value)
-        if found is None:
-            try:
-                sealed = parse_strict(record_pb2.SealedCommand, value)
-            except Malformed as error:
-                raise Untidy from error
-            command, public_bytes, _ = self._read(sealed.command)
-            found = (command, public_bytes, sealed.command, sealed.signature)
-            if not sealed.signature:  # a signed one never comes again
-                _keep(self._unsealed, value, found)
-        return found
-
-    def _read(self, data: bytes) -> tuple[Any, bytes, bool]:
-        """The command in `data`, the bytes of its public part, and whether it has a secret one."""
-        found = self._commands.get(data)
-        if found is None:
-            try:
-                command = self._schema.read_command(data)
-            except MalformedCommand as error:
-                raise Untidy from error
-            secret = _classes(command).secret
-            public = game_pb2.Command()
-            self._schema.commands.pack_without(public, command, secret)
-            found = (command, public.SerializeToString(deterministic=True), bool(secret))
-            _keep(self._commands, data, found)
-        return found
-
-    def _sealed_parts(self, event: Message) -> tuple[Message, bytes, int]:
-        """The public part of an event with secret fields, the value of its seal, and who may open that at once."""
-        found = self._sealed.get(id(event))
-        if found is None:
-            classes = _classes(event)
-            public, whole = copy(event), game_pb2.Event()
-            for name in classes.secret:
-                public.ClearField(name)
-            self._schema.events.pack_without(whole, event, classes.public)
-            found = (event, (public, whole.SerializeToString(deterministic=True), audience(event)))
-            if event.ByteSize() <= SMALL:
-                _keep(self._sealed, id(event), found)
-        return found[1]
-
-
-#: The one object of each game.
-quick_for = cache(Quick)
-
-
-def _classes(message: Message) -> visibility.Classes:
-    kind: Any = type(message)
-    return visibility.classes(kind)
-
-
-def _keep(kept: dict[K, V], key: K, value: V) -> None:
-    if len(kept) >= KEPT:
-        kept.clear()
-    kept[key] = value
+        if claim is not None:
+            self.claims.append((seq, claim))
+        return True

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from sixledger.ledger.fairness import fairness
 from sixledger.ledger.faults import LedgerFault, Verdict
 from sixledger.ledger.folding import fold
-from sixledger.ledger.match import Match
 from sixledger.ledger.readable import dumps, render
+from sixledger.ledger.verify.attribution import attribution, checked_attribution
 from sixledger.ledger.verify.rerun import CONFUSED, Rerun
 from sixledger.ledger.verify.subject import Subject, fits
 from sixledger.v1 import record_pb2, replay_service_pb2
 
 VALID, INCOMPLETE = replay_service_pb2.VERDICT_VALID, replay_service_pb2.VERDICT_INCOMPLETE
-
-_MODES = {
-    record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL: "committed and revealed",
-    record_pb2.CONTRIBUTION_MODE_SEATS: "one step, unfair if the operator also plays",
-}
-_ALONE = "the operator alone chose the seed: it is committed, but it may have been picked among many"
 
 
 def of_fault(subject: Subject, fault: LedgerFault, rerun: Rerun | None) -> replay_service_pb2.VerifyReport:
@@ -32,6 +27,7 @@ def of_fault(subject: Subject, fault: LedgerFault, rerun: Rerun | None) -> repla
             finding.position_json = position
     good = fault.seq if fault.seq is not None else len(subject.bodies)
     _last_good(subject, result, min(good, len(subject.bodies)) - 1)
+    _attribute(subject, result, min(good, len(subject.bodies)), rerun)
     place = f"record {fault.seq}: " if fault.seq is not None else f"line {fault.line}: " if fault.line else ""
     result.summary = (
         f"{_name(fault.verdict)} at {place}{fault.message}" if place else f"{_name(fault.verdict)}: {fault.message}"
@@ -43,8 +39,9 @@ def of_success(subject: Subject, rerun: Rerun) -> replay_service_pb2.VerifyRepor
     """The report of a ledger without a fault: valid, or incomplete."""
     match = rerun.match
     result = _common(subject, VALID)
-    result.fairness = fairness(match)
+    result.fairness = str(fairness(match))
     _last_good(subject, result, len(subject.bodies) - 1)
+    _attribute(subject, result, len(subject.bodies), rerun)
     outcome = match.game.outcome(match.state) if match.state is not None else None
     if outcome is not None:
         result.winners.extend(outcome.winners)
@@ -60,17 +57,6 @@ def of_success(subject: Subject, rerun: Rerun) -> replay_service_pb2.VerifyRepor
     said = f"{_name(result.verdict)}: {count} records, {'nothing wrong' if unchecked else 'every one replayed'}"
     result.summary = f"{said}, {_signer(subject)}"
     return result
-
-
-def fairness(match: Match) -> str:
-    """How fair the deal provably is: mode and contributing seats."""
-    seats = [number for number, seat in enumerate(match.seats) if seat.contribution]
-    mode = _MODES.get(match.opened.mode)
-    if match.state is None:
-        return "nothing was dealt"
-    if mode is None or not seats:
-        return f"no seat contributed to the deal; {_ALONE}"
-    return f"{_seats(seats)} of {len(match.seats)} contributed to the deal ({mode})"
 
 
 def _common(subject: Subject, verdict: Verdict.ValueType) -> replay_service_pb2.VerifyReport:
@@ -103,10 +89,19 @@ def _last_good(subject: Subject, result: replay_service_pb2.VerifyReport, seq: i
         return
     result.last_good.seq, result.last_good.hash = seq, subject.records[seq].hash
     heads = sorted([*subject.heads, *subject.receipts], key=lambda signed: signed.head.count)
+    keys = subject.trusted.keys or subject.keys
     for signed in heads:
-        if signed.head.count > seq and fits(subject, signed) and any(signed.signed_by(key) for key in subject.keys):
+        if signed.head.count > seq and fits(subject, signed) and any(signed.signed_by(key) for key in keys):
             result.last_good.head = signed.note
             return
+
+
+def _attribute(subject: Subject, result: replay_service_pb2.VerifyReport, count: int, rerun: Rerun | None) -> None:
+    """Who caused the first `count` records, or as many of them as can be believed."""
+    checked = rerun is not None and rerun.match.seq + 1 >= count
+    found = attribution(subject, count) if checked else checked_attribution(subject, count)
+    if found.record_count:
+        result.attribution.CopyFrom(found)
 
 
 def _position_before(subject: Subject, seq: int) -> str:
@@ -131,10 +126,6 @@ def _signer(subject: Subject) -> str:
         return "no signed head"
     origin = subject.good_heads[-1].head.origin
     return f"signed by {origin}" if subject.authenticated else f"signer unauthenticated (it calls itself {origin})"
-
-
-def _seats(seats: list[int]) -> str:
-    return f"seat{'s' if len(seats) > 1 else ''} {', '.join(map(str, seats))}"
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -8,21 +8,22 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
+from sixledger.ledger import keys
 from sixledger.ledger import records as records_
 from sixledger.ledger.decide import carry_out, carry_out_opening, prepare, prepare_opening
 from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
 from sixledger.ledger.folding import begin, fold
 from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, check_timer, late
-from sixledger.ledger.records import Facts, Secret
+from sixledger.ledger.records import Facts, Parts, Secret
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.verify import compare
-from sixledger.ledger.verify.quick import Quick, Untidy, quick_for
+from sixledger.ledger.verify.quick import Quick, Untidy
 from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
 from sixledger.v1 import engine_service_pb2, record_pb2
 
-#: Commands that are kept by their bytes.
-MAX_COMMANDS = 4096
+#: Commands that are kept by their bytes, and signatures that wait to be verified together.
+MAX_COMMANDS = MAX_CLAIMS = 4096
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 TIMER = record_pb2.CAUSE_KIND_TIMER
 
@@ -42,6 +43,8 @@ class Rerun:
     #: Records that could only be folded, not decided again.
     folded: list[int] = field(default_factory=list)
     _quick: Quick | None = None
+    #: Signatures that are still to be verified: those of the quick way.
+    _claims: list[tuple[int, keys.Claim]] = field(default_factory=list)
     _requests: set[tuple[int, int, bytes]] = field(default_factory=set)
     #: Commands and their public parts by their bytes: most are given again and again.
     _commands: dict[bytes, Any] = field(default_factory=dict)
@@ -54,51 +57,72 @@ class Rerun:
             match = begin(subject.records[0], subject.registry)
         except LedgerFault as fault:
             raise at(fault, 0) from None
-        return cls(subject, subject.seeds, match, _quick=quick_for(match.game.schema))
+        quick = Quick(match.game.schema)
+        return cls(subject, subject.seeds, match, _quick=quick, _claims=quick.claims)
 
     def run(self) -> None:
         """Decide every record again. Raises LedgerFault."""
-        for seq, (record, body) in enumerate(zip(self.subject.records, self.subject.bodies, strict=True)):
+        subject, requests = self.subject, self._requests
+        for seq, (record, body, parts) in enumerate(zip(subject.records, subject.bodies, subject.parts, strict=True)):
+            cause = body.cause
+            request = (cause.kind, cause.seat, cause.request_id)
             try:
-                self._step(record, body)
+                if request in requests:
+                    raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
+                requests.add(request)
+                if not self._replay_quickly(seq, record, body, cause, parts):
+                    self._step(record, body)
+            except LedgerFault as fault:
+                self._verify_claims()  # the first fault counts
+                raise at(fault, seq) from None
+            if len(self._claims) >= MAX_CLAIMS:
+                self._verify_claims()
+        self._verify_claims()
+
+    def _verify_claims(self) -> None:
+        """Verify the signatures that wait for it. Raises LedgerFault for the first that does not fit."""
+        claims = self._claims
+        false = keys.first_false([claim for _, claim in claims])
+        if false is not None:
+            seq = claims[false][0]
+            self._quick, self.match = None, fold(list(self.subject.records[:seq]), self.subject.registry)
+            try:
+                self._step(self.subject.records[seq], self.subject.bodies[seq])
             except LedgerFault as fault:
                 raise at(fault, seq) from None
+            raise AssertionError(f"record {seq} was refused and accepted")
+        claims.clear()
 
     def _step(self, record: record_pb2.Record, body: record_pb2.Body) -> None:
-        cause = body.cause
-        request = (cause.kind, cause.seat, cause.request_id)
-        if request in self._requests:
-            raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
-        self._requests.add(request)
-        if self._replay_quickly(record, body):
-            return
-        if body.command and (not self.complete or _command_is_sealed(record)):
+        if body.command and (not self.complete or self._command_is_sealed(record, body)):
             self._fold(record, None)
             return
         try:
-            draft = self._decide(record, body)
+            draft = self.decide(record, body)
         except EpochSealed:
             return  # folded already
         self._compare(record, body, draft)
         draft.settle(record.hash)
         self.match = draft.after
 
-    def _replay_quickly(self, record: record_pb2.Record, body: record_pb2.Body) -> bool:
+    def _replay_quickly(
+        self, seq: int, record: record_pb2.Record, body: record_pb2.Body, cause: record_pb2.Cause, parts: Parts
+    ) -> bool:
         """True if the record is an ordinary command and exactly right; the match then stands after it."""
         match = self.match
         if self._quick is None or not self.complete or self.folded or not 0 < match.epoch <= self.seeds.known:
             return False
         try:
-            return self._quick.replay(match, body, record.body, self.subject.parts[body.seq], self.seeds)
+            return self._quick.replay(match, body, cause, record.body, parts, self.seeds)
         except (Untidy, *CONFUSED):
             # Whoever writes one such record can write many: from here on only the thorough way, which needs no repair.
             self._quick = None
-            self.match = fold(list(self.subject.records[: body.seq]), self.subject.registry)
+            self.match = fold(list(self.subject.records[:seq]), self.subject.registry)
             return False
 
     # -- deciding again --------------------------------------------------------------------------
 
-    def _decide(self, record: record_pb2.Record, body: record_pb2.Body) -> Draft:
+    def decide(self, record: record_pb2.Record, body: record_pb2.Body) -> Draft:
         """The draft that the act of the record leads to. Raises LedgerFault; EpochSealed: the record is folded."""
         match = self.match
         draft: Draft | None = None
@@ -143,7 +167,7 @@ class Rerun:
     def _compare(self, record: record_pb2.Record, body: record_pb2.Body, draft: Draft) -> None:
         """Compare the record with the draft: bytes first, and by field if they differ."""
         expected, secrets = draft.body()
-        if expected.SerializeToString(deterministic=True) == record.body and _same_secrets(record, secrets):
+        if expected == record.body and _same_secrets(record, secrets):
             return
         facts = records_.read(record, self.match.game.schema)
         compare.compare(facts, record, draft, secrets, self.seeds.known)
@@ -157,7 +181,7 @@ class Rerun:
             action.fire.SetInParent()
             return action, None
         if not body.command:
-            _take_step(action, body)
+            take_step(action, body)
             return action, None
         command = self._read_command(body.command)
         if body.cause.kind != SEAT and not _is_of_table(self.match, body.cause, command):
@@ -174,6 +198,13 @@ class Rerun:
             raise tampered("openings", "the sealed command cannot be read") from error
         action.command, action.cause.signature = sealed.command, sealed.signature
         return action, self._read_command(sealed.command)
+
+    def _command_is_sealed(self, record: record_pb2.Record, body: record_pb2.Body) -> bool:
+        """True if the command of a record has a seal, which is the first, and that is not open. Raises LedgerFault."""
+        if not record.seals or (record.openings and record.openings[0].seal == 0):
+            return False
+        kind: Any = type(self._read_command(body.command))
+        return visibility.classes(kind).kind != visibility.PUBLIC
 
     def _read_command(self, data: bytes) -> Any:
         """The command in `data`; not to be changed. Raises LedgerFault."""
@@ -219,12 +250,7 @@ def _same_secrets(record: record_pb2.Record, secrets: list[Secret]) -> bool:
     return True
 
 
-def _command_is_sealed(record: record_pb2.Record) -> bool:
-    """True if the command of a record may have a seal that is not open: it would be the first."""
-    return bool(record.seals) and not (record.openings and record.openings[0].seal == 0)
-
-
-def _take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None:
+def take_step(action: engine_service_pb2.Action, body: record_pb2.Body) -> None:
     """Put the act that a step in the life of the match stands for into `action`. Raises LedgerFault."""
     steps = body.lifecycle
     kind = steps[0].WhichOneof("step") if steps else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 from sixledger.engine.registry import Registry
@@ -9,9 +10,12 @@ from sixledger.ledger import records as records_
 from sixledger.ledger.faults import LedgerFault, UnusableInput, tampered
 from sixledger.ledger.file import Source, header_line, load
 from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey
+from sixledger.ledger.key_list import Trust
 from sixledger.ledger.readable import dumps, shown
-from sixledger.ledger.verify import report
+from sixledger.ledger.verify import report, unlike
+from sixledger.ledger.verify.compare import MAX_DIFFERENCES
 from sixledger.ledger.verify.rerun import Rerun
+from sixledger.ledger.verify.signers import Trusted
 from sixledger.ledger.verify.subject import (
     Subject,
     at,
@@ -29,25 +33,25 @@ INCOMPLETE, VALID = replay_service_pb2.VERDICT_INCOMPLETE, replay_service_pb2.VE
 def verify(
     source: Source,
     *,
-    trusted: Iterable[VerifierKey] = (),
+    trusted: Iterable[Trust] = (),
     receipts: Iterable[str] = (),
     registry: Registry | None = None,
 ) -> replay_service_pb2.VerifyReport:
     """Verify a ledger file: a path, its bytes or an open binary file, plain or gzipped.
 
-    `trusted` are the keys that may have signed the last head; without any, the keys in the file are used and
-    the signer stays unauthenticated. `receipts` are signed heads of the match that somebody kept: the ledger
-    must agree with them. Raises UnusableInput if `source` is no ledger at all.
+    `trusted` are the keys that may have signed the last head, or the key lists of origins, which also say when each
+    key was valid; without any, the keys in the file are used and the signer stays unauthenticated. `receipts` are
+    signed heads of the match that somebody kept: the ledger must agree with them. Raises UnusableInput if `source` is
+    no ledger at all.
     """
-    trusted = tuple(trusted)
-    subject = Subject((), trusted=trusted, registry=registry)
+    subject = Subject((), trusted=Trusted(trusted), registry=registry)
     try:
         subject.file = load(source)
         if not subject.file.records:
             raise LedgerFault(replay_service_pb2.VERDICT_TRUNCATED, "parse", "the file has no records")
         subject.records = subject.file.records
         subject.heads = subject.file.heads
-        subject.keys = known_keys(subject.file.keys, trusted)
+        subject.keys = known_keys(subject.file.keys, subject.trusted.keys)
     except LedgerFault as fault:
         return report.of_fault(subject, fault, None)
     return _verify(subject, receipts)
@@ -58,7 +62,7 @@ def verify_records(
     heads: Iterable[str] = (),
     *,
     keys: Iterable[VerifierKey] = (),
-    trusted: Iterable[VerifierKey] = (),
+    trusted: Iterable[Trust] = (),
     registry: Registry | None = None,
 ) -> replay_service_pb2.VerifyReport:
     """Verify records in memory, from 0 on. `heads` are signed notes, `keys` those that may have signed them.
@@ -67,8 +71,8 @@ def verify_records(
     """
     if not records:
         raise UnusableInput("there are no records to verify")
-    trusted = tuple(trusted)
-    subject = Subject(records, keys=known_keys(keys, trusted), trusted=trusted, registry=registry)
+    trusted_ = Trusted(trusted)
+    subject = Subject(records, keys=known_keys(keys, trusted_.keys), trusted=trusted_, registry=registry)
     return _verify(subject, heads)
 
 
@@ -109,8 +113,10 @@ def _check_header(subject: Subject) -> None:
         return
     used = [key for key in file.keys if any(signed.signed_by(key) for signed in file.heads)]
     origin = file.heads[-1].head.origin if file.heads else ""
-    if file.header != header_line(file.records, file.viewer, origin, used):
+    expected = header_line(file.records, file.viewer, origin, used)
+    if file.header != expected:
         fault = tampered("parse", "the header is not the one that belongs to the records and the heads")
+        fault.differences = _json_differences("header", file.header, expected)
         fault.line = 1
         raise fault
 
@@ -126,4 +132,14 @@ def _check_shown(subject: Subject, rerun: Rerun) -> None:
         except LedgerFault as fault:
             raise at(fault, seq) from None
         if expected != subject.file.shown[seq]:
-            raise at(tampered("parse", "the readable copy does not say what the record says"), seq)
+            wrong = tampered("parse", "the readable copy does not say what the record says")
+            wrong.differences = _json_differences("shown", subject.file.shown[seq], expected)
+            raise at(wrong, seq)
+
+
+def _json_differences(path: str, recorded: str, expected: str) -> list[tuple[str, str, str]]:
+    """Where a line of the file differs from what it should be, field by field."""
+    try:
+        return unlike.differences(path, json.loads(recorded), json.loads(expected))[:MAX_DIFFERENCES]
+    except (ValueError, RecursionError):
+        return []

@@ -255,22 +255,26 @@ class GetOriginResponse(_message.Message):
     ORIGIN_FIELD_NUMBER: _builtins.int
     VERIFIER_KEY_FIELD_NUMBER: _builtins.int
     VERSION_FIELD_NUMBER: _builtins.int
+    KEY_LIST_FIELD_NUMBER: _builtins.int
     origin: _builtins.str
     """Name of the origin, the key name of its signed heads."""
     verifier_key: _builtins.str
-    """Verifier key of the origin: `<origin>+<key hash>+<base64 key>`."""
+    """Verifier key of the origin that signs now: `<origin>+<key hash>+<base64 key>`."""
     version: _builtins.str
     """Version of the software."""
+    key_list: _builtins.str
+    """All keys of the origin with their periods, a signed note: see `docs/how-to/rotate-keys.md`."""
     def __init__(
         self,
         *,
         origin: _builtins.str = ...,
         verifier_key: _builtins.str = ...,
         version: _builtins.str = ...,
+        key_list: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["origin", b"origin", "verifier_key", b"verifier_key", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key_list", b"key_list", "origin", b"origin", "verifier_key", b"verifier_key", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

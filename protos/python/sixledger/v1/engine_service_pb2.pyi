@@ -353,6 +353,7 @@ class CheckpointSeat(_message.Message):
     HOSTED_FIELD_NUMBER: _builtins.int
     READY_FIELD_NUMBER: _builtins.int
     SINCE_FIELD_NUMBER: _builtins.int
+    WITHHELD_FIELD_NUMBER: _builtins.int
     joined: _builtins.bool
     """True once the seat is taken."""
     public_key: _builtins.bytes
@@ -369,6 +370,8 @@ class CheckpointSeat(_message.Message):
     """True if the seat is ready."""
     since: _builtins.int
     """Number of the record with which the seat was taken."""
+    withheld: _builtins.bool
+    """True if the match went on without what the seat owed to the randomness."""
     def __init__(
         self,
         *,
@@ -380,10 +383,11 @@ class CheckpointSeat(_message.Message):
         hosted: _builtins.bool = ...,
         ready: _builtins.bool = ...,
         since: _builtins.int = ...,
+        withheld: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "contributes", b"contributes", "contribution", b"contribution", "hosted", b"hosted", "joined", b"joined", "public_key", b"public_key", "ready", b"ready", "since", b"since"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["commitment", b"commitment", "contributes", b"contributes", "contribution", b"contribution", "hosted", b"hosted", "joined", b"joined", "public_key", b"public_key", "ready", b"ready", "since", b"since", "withheld", b"withheld"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1427,6 +1427,7 @@ class MatchInfo(_message.Message):
     REMATCH_OF_FIELD_NUMBER: _builtins.int
     REMATCH_FIELD_NUMBER: _builtins.int
     CLOCK_FIELD_NUMBER: _builtins.int
+    FAIRNESS_FIELD_NUMBER: _builtins.int
     RESTORED_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
@@ -1448,6 +1449,8 @@ class MatchInfo(_message.Message):
     """The match that this is a rematch of, 16 bytes; empty if none."""
     rematch: _builtins.bytes
     """The rematch of this match, 16 bytes; empty if there is none yet."""
+    fairness: _builtins.str
+    """Label of the deal and a sentence that says why, for people: how fair it is, or can be as long as nothing is dealt."""
     restored: _builtins.bool
     """True if it was restored from a backup: it can be read and aborted, nothing else."""
     @_builtins.property
@@ -1483,11 +1486,12 @@ class MatchInfo(_message.Message):
         rematch_of: _builtins.bytes = ...,
         rematch: _builtins.bytes = ...,
         clock: Global___ClockState | None = ...,
+        fairness: _builtins.str = ...,
         restored: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "opened", b"opened"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "created_us", b"created_us", "decision", b"decision", "first_hash", b"first_hash", "match_id", b"match_id", "no_spectators", b"no_spectators", "opened", b"opened", "private", b"private", "record_count", b"record_count", "rematch", b"rematch", "rematch_of", b"rematch_of", "restored", b"restored", "seats", b"seats", "status", b"status", "to_act", b"to_act"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock", b"clock", "created_us", b"created_us", "decision", b"decision", "fairness", b"fairness", "first_hash", b"first_hash", "match_id", b"match_id", "no_spectators", b"no_spectators", "opened", b"opened", "private", b"private", "record_count", b"record_count", "rematch", b"rematch", "rematch_of", b"rematch_of", "restored", b"restored", "seats", b"seats", "status", b"status", "to_act", b"to_act"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1623,6 +1627,8 @@ class MatchSummary(_message.Message):
     CREATED_US_FIELD_NUMBER: _builtins.int
     PRIVATE_FIELD_NUMBER: _builtins.int
     NO_SPECTATORS_FIELD_NUMBER: _builtins.int
+    MODE_FIELD_NUMBER: _builtins.int
+    FAIRNESS_FIELD_NUMBER: _builtins.int
     match_id: _builtins.bytes
     """The match, 16 bytes."""
     game: _builtins.str
@@ -1639,6 +1645,10 @@ class MatchSummary(_message.Message):
     """True if the table is in no list but that of its owner."""
     no_spectators: _builtins.bool
     """True if only its seats may look on."""
+    mode: _record_pb2.ContributionMode.ValueType
+    """How the seats share in the randomness, as record 0 states it."""
+    fairness: _builtins.str
+    """Label of the deal, for people: how fair it can be by what record 0 states."""
     def __init__(
         self,
         *,
@@ -1650,10 +1660,12 @@ class MatchSummary(_message.Message):
         created_us: _builtins.int = ...,
         private: _builtins.bool = ...,
         no_spectators: _builtins.bool = ...,
+        mode: _record_pb2.ContributionMode.ValueType = ...,
+        fairness: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_us", b"created_us", "game", b"game", "joined", b"joined", "match_id", b"match_id", "no_spectators", b"no_spectators", "private", b"private", "seats", b"seats", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["created_us", b"created_us", "fairness", b"fairness", "game", b"game", "joined", b"joined", "match_id", b"match_id", "mode", b"mode", "no_spectators", b"no_spectators", "private", b"private", "seats", b"seats", "status", b"status"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

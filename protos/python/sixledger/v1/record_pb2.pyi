@@ -116,6 +116,34 @@ CONTRIBUTION_MODE_SERVER_ONLY: ContributionMode.ValueType  # 3
 """No seat contributes."""
 Global___ContributionMode: _TypeAlias = ContributionMode  # noqa: Y015
 
+class _WithheldPolicy:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _WithheldPolicyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_WithheldPolicy.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    WITHHELD_POLICY_UNSPECIFIED: _WithheldPolicy.ValueType  # 0
+    """Not given: cancel."""
+    WITHHELD_POLICY_CANCEL: _WithheldPolicy.ValueType  # 1
+    """The match is aborted."""
+    WITHHELD_POLICY_GO_ON: _WithheldPolicy.ValueType  # 2
+    """The match goes on with what the other seats contribute, if there is anything. A seat that committed could choose
+    between two deals by withholding, so the deal is then labelled as biasable by one bit for each such seat.
+    """
+
+class WithheldPolicy(_WithheldPolicy, metaclass=_WithheldPolicyEnumTypeWrapper):
+    """What happens when a seat withholds what it owes to the randomness. Either way a record names the seat."""
+
+WITHHELD_POLICY_UNSPECIFIED: WithheldPolicy.ValueType  # 0
+"""Not given: cancel."""
+WITHHELD_POLICY_CANCEL: WithheldPolicy.ValueType  # 1
+"""The match is aborted."""
+WITHHELD_POLICY_GO_ON: WithheldPolicy.ValueType  # 2
+"""The match goes on with what the other seats contribute, if there is anything. A seat that committed could choose
+between two deals by withholding, so the deal is then labelled as biasable by one bit for each such seat.
+"""
+Global___WithheldPolicy: _TypeAlias = WithheldPolicy  # noqa: Y015
+
 class _TimeoutPolicy:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -466,6 +494,7 @@ class Lifecycle(_message.Message):
     PAUSED_FIELD_NUMBER: _builtins.int
     RESUMED_FIELD_NUMBER: _builtins.int
     FORFEITED_FIELD_NUMBER: _builtins.int
+    WITHHELD_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def opened(self) -> Global___MatchOpened:
         """The match was opened."""
@@ -518,6 +547,10 @@ class Lifecycle(_message.Message):
     def forfeited(self) -> Global___Forfeited:
         """A seat ran out of time, and loses."""
 
+    @_builtins.property
+    def withheld(self) -> Global___MissedDeadline:
+        """Seats withheld what they owed to the randomness, and the match goes on without it: see Clock."""
+
     def __init__(
         self,
         *,
@@ -534,12 +567,13 @@ class Lifecycle(_message.Message):
         paused: Global___Paused | None = ...,
         resumed: Global___Resumed | None = ...,
         forfeited: Global___Forfeited | None = ...,
+        withheld: Global___MissedDeadline | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "forfeited", b"forfeited", "joined", b"joined", "left", b"left", "opened", b"opened", "paused", b"paused", "ready", b"ready", "resigned", b"resigned", "resumed", b"resumed", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "forfeited", b"forfeited", "joined", b"joined", "left", b"left", "opened", b"opened", "paused", b"paused", "ready", b"ready", "resigned", b"resigned", "resumed", b"resumed", "sealed", b"sealed", "step", b"step", "withheld", b"withheld"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "forfeited", b"forfeited", "joined", b"joined", "left", b"left", "opened", b"opened", "paused", b"paused", "ready", b"ready", "resigned", b"resigned", "resumed", b"resumed", "sealed", b"sealed", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aborted", b"aborted", "closed", b"closed", "committed", b"committed", "contributed", b"contributed", "forfeited", b"forfeited", "joined", b"joined", "left", b"left", "opened", b"opened", "paused", b"paused", "ready", b"ready", "resigned", b"resigned", "resumed", b"resumed", "sealed", b"sealed", "step", b"step", "withheld", b"withheld"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["opened", "joined", "closed", "committed", "contributed", "sealed", "resigned", "aborted", "left", "ready", "paused", "resumed", "forfeited"]  # noqa: Y015
+    _WhichOneofReturnType_step: _TypeAlias = _typing.Literal["opened", "joined", "closed", "committed", "contributed", "sealed", "resigned", "aborted", "left", "ready", "paused", "resumed", "forfeited", "withheld"]  # noqa: Y015
     _WhichOneofArgType_step: _TypeAlias = _typing.Literal["step", b"step"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_step) -> _WhichOneofReturnType_step | None: ...
 
@@ -659,6 +693,7 @@ class Clock(_message.Message):
     CONTRIBUTE_US_FIELD_NUMBER: _builtins.int
     REVEAL_US_FIELD_NUMBER: _builtins.int
     PAUSE_US_FIELD_NUMBER: _builtins.int
+    WITHHELD_FIELD_NUMBER: _builtins.int
     turn_us: _builtins.int
     """For each time that a seat must act, from the record that asked it to."""
     bank_us: _builtins.int
@@ -673,6 +708,10 @@ class Clock(_message.Message):
     """For revealing all contributions, from the last commitment."""
     pause_us: _builtins.int
     """For one pause."""
+    withheld: Global___WithheldPolicy.ValueType
+    """What happens when a seat has not committed, contributed or revealed in time. Absent: the match is aborted. Record 0
+    states GO_ON alone.
+    """
     def __init__(
         self,
         *,
@@ -683,12 +722,15 @@ class Clock(_message.Message):
         contribute_us: _builtins.int = ...,
         reveal_us: _builtins.int = ...,
         pause_us: _builtins.int = ...,
+        withheld: Global___WithheldPolicy.ValueType | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_withheld", b"_withheld", "withheld", b"withheld"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bank_us", b"bank_us", "contribute_us", b"contribute_us", "increment_us", b"increment_us", "join_us", b"join_us", "pause_us", b"pause_us", "reveal_us", b"reveal_us", "turn_us", b"turn_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_withheld", b"_withheld", "bank_us", b"bank_us", "contribute_us", b"contribute_us", "increment_us", b"increment_us", "join_us", b"join_us", "pause_us", b"pause_us", "reveal_us", b"reveal_us", "turn_us", b"turn_us", "withheld", b"withheld"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__withheld: _TypeAlias = _typing.Literal["withheld"]  # noqa: Y015
+    _WhichOneofArgType__withheld: _TypeAlias = _typing.Literal["_withheld", b"_withheld"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__withheld) -> _WhichOneofReturnType__withheld | None: ...
 
 Global___Clock: _TypeAlias = Clock  # noqa: Y015
 
@@ -950,7 +992,7 @@ Global___Aborted: _TypeAlias = Aborted  # noqa: Y015
 
 @_typing.final
 class MissedDeadline(_message.Message):
-    """A deadline that passed before the start."""
+    """A deadline that passed before the start, and who missed it."""
 
     DESCRIPTOR: _descriptor.Descriptor
 

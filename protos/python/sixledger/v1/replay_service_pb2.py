@@ -25,27 +25,31 @@ _sym_db = _symbol_database.Default()
 from sixledger.v1 import record_pb2 as sixledger_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!sixledger/v1/replay_service.proto\x12\x0csixledger.v1\x1a\x19sixledger/v1/record.proto\":\n\x13VerifyLedgerRequest\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\x12\x14\n\x0ctrusted_keys\x18\x02 \x03(\t\"B\n\x14VerifyLedgerResponse\x12*\n\x06report\x18\x01 \x01(\x0b\x32\x1a.sixledger.v1.VerifyReport\"\xbe\x02\n\x0cVerifyReport\x12&\n\x07verdict\x18\x01 \x01(\x0e\x32\x15.sixledger.v1.Verdict\x12\x0f\n\x07summary\x18\x02 \x01(\t\x12\x10\n\x08match_id\x18\x03 \x01(\x0c\x12&\n\x07ruleset\x18\x04 \x01(\x0b\x32\x15.sixledger.v1.Ruleset\x12\x14\n\x0crecord_count\x18\x05 \x01(\x04\x12&\n\x07\x66inding\x18\x06 \x01(\x0b\x32\x15.sixledger.v1.Finding\x12)\n\tlast_good\x18\x07 \x01(\x0b\x32\x16.sixledger.v1.LastGood\x12\x1c\n\x14signer_authenticated\x18\x08 \x01(\x08\x12\x11\n\tunchecked\x18\t \x03(\t\x12\x0f\n\x07winners\x18\n \x03(\r\x12\x10\n\x08\x66\x61irness\x18\x0b \x01(\t\"\xc7\x01\n\x07\x46inding\x12\x10\n\x03seq\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04line\x18\x02 \x01(\x04\x12\r\n\x05layer\x18\x03 \x01(\t\x12\x11\n\x04seat\x18\x04 \x01(\rH\x01\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\x0c\x12-\n\x0b\x64ifferences\x18\x06 \x03(\x0b\x32\x18.sixledger.v1.Difference\x12\x0f\n\x07message\x18\x07 \x01(\t\x12\x15\n\rposition_json\x18\x08 \x01(\tB\x06\n\x04_seqB\x07\n\x05_seat\">\n\nDifference\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x10\n\x08recorded\x18\x02 \x01(\t\x12\x10\n\x08\x65xpected\x18\x03 \x01(\t\"3\n\x08LastGood\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\x0c\n\x04hash\x18\x02 \x01(\x0c\x12\x0c\n\x04head\x18\x03 \x01(\t*\xbb\x02\n\x07Verdict\x12\x17\n\x13VERDICT_UNSPECIFIED\x10\x00\x12\x11\n\rVERDICT_VALID\x10\x01\x12\x14\n\x10VERDICT_TAMPERED\x10\x02\x12\x19\n\x15VERDICT_BAD_SIGNATURE\x10\x03\x12\x18\n\x14VERDICT_EQUIVOCATION\x10\x04\x12\x15\n\x11VERDICT_TRUNCATED\x10\x05\x12\x17\n\x13VERDICT_BAD_OPENING\x10\x06\x12\x19\n\x15VERDICT_SEED_MISMATCH\x10\x07\x12\x1b\n\x17VERDICT_ILLEGAL_COMMAND\x10\x08\x12\x1c\n\x18VERDICT_RULES_DIVERGENCE\x10\t\x12\x1b\n\x17VERDICT_UNKNOWN_RULESET\x10\n\x12\x16\n\x12VERDICT_INCOMPLETE\x10\x0b\x32h\n\rReplayService\x12W\n\x0cVerifyLedger\x12!.sixledger.v1.VerifyLedgerRequest\x1a\".sixledger.v1.VerifyLedgerResponse(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!sixledger/v1/replay_service.proto\x12\x0csixledger.v1\x1a\x19sixledger/v1/record.proto\":\n\x13VerifyLedgerRequest\x12\r\n\x05\x63hunk\x18\x01 \x01(\x0c\x12\x14\n\x0ctrusted_keys\x18\x02 \x03(\t\"B\n\x14VerifyLedgerResponse\x12*\n\x06report\x18\x01 \x01(\x0b\x32\x1a.sixledger.v1.VerifyReport\"\xee\x02\n\x0cVerifyReport\x12&\n\x07verdict\x18\x01 \x01(\x0e\x32\x15.sixledger.v1.Verdict\x12\x0f\n\x07summary\x18\x02 \x01(\t\x12\x10\n\x08match_id\x18\x03 \x01(\x0c\x12&\n\x07ruleset\x18\x04 \x01(\x0b\x32\x15.sixledger.v1.Ruleset\x12\x14\n\x0crecord_count\x18\x05 \x01(\x04\x12&\n\x07\x66inding\x18\x06 \x01(\x0b\x32\x15.sixledger.v1.Finding\x12)\n\tlast_good\x18\x07 \x01(\x0b\x32\x16.sixledger.v1.LastGood\x12\x1c\n\x14signer_authenticated\x18\x08 \x01(\x08\x12\x11\n\tunchecked\x18\t \x03(\t\x12\x0f\n\x07winners\x18\n \x03(\r\x12\x10\n\x08\x66\x61irness\x18\x0b \x01(\t\x12.\n\x0b\x61ttribution\x18\x0c \x01(\x0b\x32\x19.sixledger.v1.Attribution\"i\n\x0b\x41ttribution\x12%\n\x07holders\x18\x01 \x03(\x0b\x32\x14.sixledger.v1.Holder\x12\r\n\x05table\x18\x02 \x03(\x04\x12\x0e\n\x06timers\x18\x03 \x03(\x04\x12\x14\n\x0crecord_count\x18\x04 \x01(\x04\"\xba\x01\n\x06Holder\x12\x0c\n\x04seat\x18\x01 \x01(\r\x12\r\n\x05since\x18\x02 \x01(\x04\x12\x12\n\npublic_key\x18\x03 \x01(\x0c\x12\x0e\n\x06key_id\x18\x04 \x01(\x0c\x12\x0e\n\x06hosted\x18\x05 \x01(\x08\x12\x16\n\x0esigned_records\x18\x06 \x03(\x04\x12\x16\n\x0esealed_records\x18\x07 \x03(\x04\x12\x18\n\x10unsigned_records\x18\x08 \x03(\x04\x12\x15\n\rtimer_records\x18\t \x03(\x04\"\xc7\x01\n\x07\x46inding\x12\x10\n\x03seq\x18\x01 \x01(\x04H\x00\x88\x01\x01\x12\x0c\n\x04line\x18\x02 \x01(\x04\x12\r\n\x05layer\x18\x03 \x01(\t\x12\x11\n\x04seat\x18\x04 \x01(\rH\x01\x88\x01\x01\x12\x12\n\nrequest_id\x18\x05 \x01(\x0c\x12-\n\x0b\x64ifferences\x18\x06 \x03(\x0b\x32\x18.sixledger.v1.Difference\x12\x0f\n\x07message\x18\x07 \x01(\t\x12\x15\n\rposition_json\x18\x08 \x01(\tB\x06\n\x04_seqB\x07\n\x05_seat\">\n\nDifference\x12\x0c\n\x04path\x18\x01 \x01(\t\x12\x10\n\x08recorded\x18\x02 \x01(\t\x12\x10\n\x08\x65xpected\x18\x03 \x01(\t\"3\n\x08LastGood\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12\x0c\n\x04hash\x18\x02 \x01(\x0c\x12\x0c\n\x04head\x18\x03 \x01(\t*\xbb\x02\n\x07Verdict\x12\x17\n\x13VERDICT_UNSPECIFIED\x10\x00\x12\x11\n\rVERDICT_VALID\x10\x01\x12\x14\n\x10VERDICT_TAMPERED\x10\x02\x12\x19\n\x15VERDICT_BAD_SIGNATURE\x10\x03\x12\x18\n\x14VERDICT_EQUIVOCATION\x10\x04\x12\x15\n\x11VERDICT_TRUNCATED\x10\x05\x12\x17\n\x13VERDICT_BAD_OPENING\x10\x06\x12\x19\n\x15VERDICT_SEED_MISMATCH\x10\x07\x12\x1b\n\x17VERDICT_ILLEGAL_COMMAND\x10\x08\x12\x1c\n\x18VERDICT_RULES_DIVERGENCE\x10\t\x12\x1b\n\x17VERDICT_UNKNOWN_RULESET\x10\n\x12\x16\n\x12VERDICT_INCOMPLETE\x10\x0b\x32h\n\rReplayService\x12W\n\x0cVerifyLedger\x12!.sixledger.v1.VerifyLedgerRequest\x1a\".sixledger.v1.VerifyLedgerResponse(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'sixledger.v1.replay_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_VERDICT']._serialized_start=847
-  _globals['_VERDICT']._serialized_end=1162
+  _globals['_VERDICT']._serialized_start=1191
+  _globals['_VERDICT']._serialized_end=1506
   _globals['_VERIFYLEDGERREQUEST']._serialized_start=78
   _globals['_VERIFYLEDGERREQUEST']._serialized_end=136
   _globals['_VERIFYLEDGERRESPONSE']._serialized_start=138
   _globals['_VERIFYLEDGERRESPONSE']._serialized_end=204
   _globals['_VERIFYREPORT']._serialized_start=207
-  _globals['_VERIFYREPORT']._serialized_end=525
-  _globals['_FINDING']._serialized_start=528
-  _globals['_FINDING']._serialized_end=727
-  _globals['_DIFFERENCE']._serialized_start=729
-  _globals['_DIFFERENCE']._serialized_end=791
-  _globals['_LASTGOOD']._serialized_start=793
-  _globals['_LASTGOOD']._serialized_end=844
-  _globals['_REPLAYSERVICE']._serialized_start=1164
-  _globals['_REPLAYSERVICE']._serialized_end=1268
+  _globals['_VERIFYREPORT']._serialized_end=573
+  _globals['_ATTRIBUTION']._serialized_start=575
+  _globals['_ATTRIBUTION']._serialized_end=680
+  _globals['_HOLDER']._serialized_start=683
+  _globals['_HOLDER']._serialized_end=869
+  _globals['_FINDING']._serialized_start=872
+  _globals['_FINDING']._serialized_end=1071
+  _globals['_DIFFERENCE']._serialized_start=1073
+  _globals['_DIFFERENCE']._serialized_end=1135
+  _globals['_LASTGOOD']._serialized_start=1137
+  _globals['_LASTGOOD']._serialized_end=1188
+  _globals['_REPLAYSERVICE']._serialized_start=1508
+  _globals['_REPLAYSERVICE']._serialized_end=1612
 # @@protoc_insertion_point(module_scope)

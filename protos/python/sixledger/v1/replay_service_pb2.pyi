@@ -92,7 +92,7 @@ class VerifyLedgerRequest(_message.Message):
     """The next bytes of the file."""
     @_builtins.property
     def trusted_keys(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Keys to trust, as verifier keys; read from the first message only. Empty: the server's own."""
+        """Keys to trust, as verifier keys or signed key lists; read from the first message only. Empty: the server's own."""
 
     def __init__(
         self,
@@ -149,6 +149,7 @@ class VerifyReport(_message.Message):
     UNCHECKED_FIELD_NUMBER: _builtins.int
     WINNERS_FIELD_NUMBER: _builtins.int
     FAIRNESS_FIELD_NUMBER: _builtins.int
+    ATTRIBUTION_FIELD_NUMBER: _builtins.int
     verdict: Global___Verdict.ValueType
     """The verdict."""
     summary: _builtins.str
@@ -160,7 +161,7 @@ class VerifyReport(_message.Message):
     signer_authenticated: _builtins.bool
     """True if a trusted key signed the last head."""
     fairness: _builtins.str
-    """Labels of the deal, for people: how fair it provably is."""
+    """Label of the deal and a sentence that says why, for people: how fair it provably is."""
     @_builtins.property
     def ruleset(self) -> _record_pb2.Ruleset:
         """The rules, if they could be read."""
@@ -181,6 +182,10 @@ class VerifyReport(_message.Message):
     def winners(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """The result by seat, once the match has ended."""
 
+    @_builtins.property
+    def attribution(self) -> Global___Attribution:
+        """Who did what, as far as nothing is wrong: absent if not even record 0 is right."""
+
     def __init__(
         self,
         *,
@@ -195,14 +200,117 @@ class VerifyReport(_message.Message):
         unchecked: _abc.Iterable[_builtins.str] | None = ...,
         winners: _abc.Iterable[_builtins.int] | None = ...,
         fairness: _builtins.str = ...,
+        attribution: Global___Attribution | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["finding", b"finding", "last_good", b"last_good", "ruleset", b"ruleset"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["attribution", b"attribution", "finding", b"finding", "last_good", b"last_good", "ruleset", b"ruleset"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["fairness", b"fairness", "finding", b"finding", "last_good", b"last_good", "match_id", b"match_id", "record_count", b"record_count", "ruleset", b"ruleset", "signer_authenticated", b"signer_authenticated", "summary", b"summary", "unchecked", b"unchecked", "verdict", b"verdict", "winners", b"winners"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attribution", b"attribution", "fairness", b"fairness", "finding", b"finding", "last_good", b"last_good", "match_id", b"match_id", "record_count", b"record_count", "ruleset", b"ruleset", "signer_authenticated", b"signer_authenticated", "summary", b"summary", "unchecked", b"unchecked", "verdict", b"verdict", "winners", b"winners"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___VerifyReport: _TypeAlias = VerifyReport  # noqa: Y015
+
+@_typing.final
+class Attribution(_message.Message):
+    """Who did what. It covers the records that were found right, and names every one of them exactly once."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HOLDERS_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    TIMERS_FIELD_NUMBER: _builtins.int
+    RECORD_COUNT_FIELD_NUMBER: _builtins.int
+    record_count: _builtins.int
+    """Number of records covered, from 0 on."""
+    @_builtins.property
+    def holders(self) -> _containers.RepeatedCompositeFieldContainer[Global___Holder]:
+        """Who held the seats, in the order in which they took them; a seat that changed hands has several holders."""
+
+    @_builtins.property
+    def table(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Records of the table: its owner, or the operator for it."""
+
+    @_builtins.property
+    def timers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Records of timers of the whole table: deadlines before the start, and of a pause."""
+
+    def __init__(
+        self,
+        *,
+        holders: _abc.Iterable[Global___Holder] | None = ...,
+        table: _abc.Iterable[_builtins.int] | None = ...,
+        timers: _abc.Iterable[_builtins.int] | None = ...,
+        record_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["holders", b"holders", "record_count", b"record_count", "table", b"table", "timers", b"timers"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Attribution: _TypeAlias = Attribution  # noqa: Y015
+
+@_typing.final
+class Holder(_message.Message):
+    """Whoever held a seat, and the records that seat caused while they did."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SEAT_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    PUBLIC_KEY_FIELD_NUMBER: _builtins.int
+    KEY_ID_FIELD_NUMBER: _builtins.int
+    HOSTED_FIELD_NUMBER: _builtins.int
+    SIGNED_RECORDS_FIELD_NUMBER: _builtins.int
+    SEALED_RECORDS_FIELD_NUMBER: _builtins.int
+    UNSIGNED_RECORDS_FIELD_NUMBER: _builtins.int
+    TIMER_RECORDS_FIELD_NUMBER: _builtins.int
+    seat: _builtins.int
+    """The seat."""
+    since: _builtins.int
+    """Number of the record with which the seat was taken; in a match that starts at once 0."""
+    public_key: _builtins.bytes
+    """The key, 32 bytes; empty if the holder did not sign."""
+    key_id: _builtins.bytes
+    """Short name of the key, 8 bytes; empty if the holder did not sign."""
+    hosted: _builtins.bool
+    """True if the operator played the seat."""
+    @_builtins.property
+    def signed_records(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Records signed with the key: nobody without it can have made them, nor can its holder deny them."""
+
+    @_builtins.property
+    def sealed_records(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Records whose signature is still sealed: it was not checked."""
+
+    @_builtins.property
+    def unsigned_records(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Records without a signature, as the holder has no key: the operator can have made them."""
+
+    @_builtins.property
+    def timer_records(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Records of a timer of the seat: its time was over. No one signs those, but they follow from the clock."""
+
+    def __init__(
+        self,
+        *,
+        seat: _builtins.int = ...,
+        since: _builtins.int = ...,
+        public_key: _builtins.bytes = ...,
+        key_id: _builtins.bytes = ...,
+        hosted: _builtins.bool = ...,
+        signed_records: _abc.Iterable[_builtins.int] | None = ...,
+        sealed_records: _abc.Iterable[_builtins.int] | None = ...,
+        unsigned_records: _abc.Iterable[_builtins.int] | None = ...,
+        timer_records: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hosted", b"hosted", "key_id", b"key_id", "public_key", b"public_key", "sealed_records", b"sealed_records", "seat", b"seat", "signed_records", b"signed_records", "since", b"since", "timer_records", b"timer_records", "unsigned_records", b"unsigned_records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Holder: _TypeAlias = Holder  # noqa: Y015
 
 @_typing.final
 class Finding(_message.Message):

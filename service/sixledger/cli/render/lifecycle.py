@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf import json_format
+from sixledger.ledger.fairness import fairness, promised
+from sixledger.ledger.match import Match
 from sixledger.v1 import record_pb2
 
 _WORDS = {
@@ -32,9 +34,9 @@ _MISSED = {
 }
 
 
-def _missed(missed: record_pb2.MissedDeadline, names: Sequence[str]) -> str:
+def _missed(missed: record_pb2.MissedDeadline, names: Sequence[str], result: str) -> str:
     who = " and ".join(names[seat] if seat < len(names) else f"seat {seat}" for seat in missed.seats)
-    return f"The table is aborted: {_MISSED.get(missed.timer, 'a deadline has passed').format(who=who)}."
+    return f"{result}: {_MISSED.get(missed.timer, 'a deadline has passed').format(who=who)}."
 
 
 def timed_out(body: record_pb2.Body, names: Sequence[str]) -> list[str]:
@@ -44,6 +46,11 @@ def timed_out(body: record_pb2.Body, names: Sequence[str]) -> list[str]:
     seat = body.cause.seat
     who = names[seat] if seat < len(names) else f"seat {seat}"
     return [f"{who} has run out of time: the first legal command counts."]
+
+
+def deal(step: record_pb2.Lifecycle, match: Match) -> str:
+    """How fair the deal can be, where record 0 opens a match, and how fair it is, where the game begins."""
+    return f"Deal: {promised(step.opened) if step.HasField('opened') else fairness(match)}."
 
 
 def life(step: Any, names: Sequence[str]) -> str:
@@ -57,7 +64,9 @@ def life(step: Any, names: Sequence[str]) -> str:
     seat = getattr(inner, "seat", None)
     who = names[seat] if isinstance(seat, int) and seat < len(names) else ""
     if kind == "aborted" and inner.HasField("missed"):
-        return _missed(inner.missed, names)
+        return _missed(inner.missed, names, "The table is aborted")
+    if kind == "withheld":
+        return _missed(inner, names, "The match goes on without a contribution")
     if kind in _WORDS:
         return _WORDS[kind].format(who=who, seat=seat)
     content = json_format.MessageToDict(inner, preserving_proto_field_name=True)

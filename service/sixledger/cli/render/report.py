@@ -54,6 +54,8 @@ def report(report: pb.VerifyReport, path: str) -> RenderableType:
         facts.add_row("signer", _signer(report))
     if report.fairness:
         facts.add_row("deal", Text(report.fairness))
+    for index, holder in enumerate(report.attribution.holders):
+        facts.add_row("who did what" if index == 0 else "", holder_line(holder))
     if report.winners:
         facts.add_row("winner" if len(report.winners) == 1 else "winners", Text(seats(report.winners)))
     for index, item in enumerate(report.unchecked):
@@ -81,10 +83,51 @@ def document(report: pb.VerifyReport, path: str, status: int) -> dict[str, Any]:
         "record_count": report.record_count,
         "signer_authenticated": report.signer_authenticated,
         "fairness": report.fairness,
+        "attribution": attribution_document(report.attribution) if report.HasField("attribution") else None,
         "winners": list(report.winners),
         "unchecked": list(report.unchecked),
         "finding": _finding_document(finding) if finding is not None else None,
         "last_good": {"seq": good.seq, "hash": good.hash.hex(), "head": good.head or None} if good else None,
+    }
+
+
+def holder_line(holder: pb.Holder) -> Text:
+    """Who held a seat and how many acts are whose, in one line."""
+    line = Text(f"seat {holder.seat}  ")
+    key = "played by the operator" if holder.hosted else "no key"
+    line.append(f"key {holder.key_id.hex()}" if holder.public_key else key, "heading")
+    counts = (
+        (len(holder.signed_records), "signed", "good"),
+        (len(holder.sealed_records), "sealed: signature not seen yet", "unsure"),
+        (len(holder.unsigned_records), "unsigned", "faint" if holder.hosted else "unsure"),
+        (len(holder.timer_records), "by its timer", "faint"),
+    )
+    said = [(f"{count:,} {what}", style) for count, what, style in counts if count]
+    for index, (words, style) in enumerate(said):
+        line.append("  " if index == 0 else ", ").append(words, style)
+    return line
+
+
+def attribution_document(found: pb.Attribution) -> dict[str, Any]:
+    """Who caused which records, as JSON; keys in hexadecimal, null without one."""
+    return {
+        "record_count": found.record_count,
+        "holders": [
+            {
+                "seat": each.seat,
+                "since": each.since,
+                "public_key": each.public_key.hex() or None,
+                "key_id": each.key_id.hex() or None,
+                "hosted": each.hosted,
+                "signed": list(each.signed_records),
+                "sealed": list(each.sealed_records),
+                "unsigned": list(each.unsigned_records),
+                "timer": list(each.timer_records),
+            }
+            for each in found.holders
+        ],
+        "table": list(found.table),
+        "timers": list(found.timers),
     }
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from sixledger.cli.failures import unusable
-from sixledger.cli.keys import read_verifier_key
+from sixledger.cli.keys import read_trusts
 from sixledger.cli.remote import (
     DEFAULT_SERVER,
     CredentialsFile,
@@ -51,7 +51,7 @@ def replay(
     if path.exists():
         if credentials is not None:
             raise unusable("--credentials are for a match on a server, not for a file")
-        opened = open_file(path, [read_verifier_key(text) for text in key] if key else None)
+        opened = open_file(path, read_trusts(key) if key else None)
         opened.choose(seat, everything=everything)
         return _show(opened, plain=plain)
     if not re.fullmatch("[0-9a-fA-F]{4,32}…?", what):

@@ -13,16 +13,10 @@ from sixledger.cli.render import drawing, hands_of
 from sixledger.cli.replay import words
 from sixledger.cli.replay.course import Course, Entry, Eyes, Moment
 from sixledger.cli.terminal import THEME
-from sixledger.v1 import record_pb2
+from sixledger.ledger.fairness import fairness
 
 #: Below this width games draw narrow tables.
 _NARROW = 77
-
-_MODES = {
-    record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL: "seats commit to contributions, then reveal them",
-    record_pb2.CONTRIBUTION_MODE_SEATS: "seats contribute in one step",
-    record_pb2.CONTRIBUTION_MODE_SERVER_ONLY: "the server alone draws",
-}
 
 
 def drawn(renderable: RenderableType, width: int) -> list[Text]:
@@ -89,7 +83,6 @@ class Scene:
     def _lobby(self, moment: Moment) -> RenderableType:
         """The seats before the game begins."""
         match = moment.match
-        mode = _MODES.get(match.opened.mode, "")
         lines = [Text.assemble((f" {match.game.title} ", "title"), "  ", ("before the start", "heading")), Text()]
         for number, seat in enumerate(match.seats):
             facts = ["signs" if seat.public_key else "does not sign"]
@@ -97,7 +90,7 @@ class Scene:
             facts += ["has revealed"] if seat.contribution else ["has committed"] if seat.commitment else []
             said = ", ".join(facts) if seat.joined else "free"
             lines.append(Text.assemble((f"  {number}  ", "faint"), (self.names[number], "heading"), f"  {said}"))
-        return Group(*lines, Text(), Text(f"Randomness: {mode}.", "faint"))
+        return Group(*lines, Text(), Text(f"Deal: {fairness(match)}.", "faint"))
 
     # -- the record ------------------------------------------------------------------------------------
 

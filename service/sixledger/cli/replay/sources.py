@@ -16,7 +16,7 @@ from sixledger.client import Client, ClientError, Credentials, Recorded, ServerC
 from sixledger.client.errors import Closed
 from sixledger.ledger import file, viewers
 from sixledger.ledger.faults import LedgerFault, UnusableInput
-from sixledger.ledger.heads import VerifierKey
+from sixledger.ledger.key_list import Trust
 from sixledger.ledger.verify import exit_status, verify, verify_records
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
@@ -90,7 +90,7 @@ class Replay:
 # -- files ---------------------------------------------------------------------------------------
 
 
-def open_file(path: Path, keys: Sequence[VerifierKey] | None) -> Replay:
+def open_file(path: Path, keys: Sequence[Trust] | None) -> Replay:
     """A ledger file, verified; of a bad one the records before the first bad one. Raises Failure."""
     try:
         ledger, broken = file.load_prefix(path)

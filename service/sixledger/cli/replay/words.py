@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf import json_format
 from rich.text import Text
 from sixledger.cli.render import Drawing
-from sixledger.cli.render.lifecycle import life, timed_out
+from sixledger.cli.render.lifecycle import deal, life, timed_out
 from sixledger.cli.replay.course import Entry, Eyes, Moment
 from sixledger.ledger.heads import format_time
 from sixledger.v1 import record_pb2
@@ -61,7 +61,11 @@ def signature(moment: Moment) -> tuple[str, str]:
 
 def story(game: Drawing, moment: Moment, names: Names, eyes: Eyes) -> list[Text]:
     """What happened, in a few lines: never none."""
-    lines = [Text(life(step, names), "faint") for step in moment.facts.body.lifecycle]
+    lines = []
+    for step in moment.facts.body.lifecycle:
+        lines.append(Text(life(step, names), "faint"))
+        if step.HasField("sealed"):
+            lines.append(Text(deal(step, moment.match), "faint"))
     lines += [Text(said, "faint") for said in timed_out(moment.facts.body, names)]
     lines += game.tell(moment.events(eyes), names, eyes.seat)
     if not lines and (deed := moment.command(eyes)) is not None:

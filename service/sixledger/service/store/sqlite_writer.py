@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import NamedTuple
@@ -23,6 +23,19 @@ from sixledger.service.store.sqlite_schema import SEQ_BITS
 #: Rows of one INSERT. A statement costs a wait for the interpreter lock, and compiling it grows with its rows.
 _CHUNK = 64
 
+# A row of a batch as SQLite spreads it over the tables. A statement of its own for each table, and for the begin and
+# the end of the transaction, would cost six waits for the interpreter lock a batch instead of one.
+_ARRIVALS = f"""
+CREATE TEMP VIEW arrivals AS SELECT 0 AS number, 0 AS match, 0 AS seq, 0 AS kind, 0 AS seat, 0 AS request, 0 AS record;
+CREATE TEMP TRIGGER arrive INSTEAD OF INSERT ON arrivals BEGIN
+    INSERT INTO records VALUES (new.number, new.record);
+    INSERT INTO places VALUES (new.match << {SEQ_BITS} | new.seq, new.number);
+    INSERT INTO requests VALUES (new.match, new.kind, new.seat, new.request, new.seq);
+END;
+"""  # noqa: S608 - a constant
+#: Of a row of arrivals.
+_COLUMNS = 7
+
 _APPENDED = Appended()
 _SEQ_TAKEN = SeqTaken()
 
@@ -31,6 +44,7 @@ RAISE_FLOOR = (
     "generation = max(generation, excluded.generation), until_us = max(until_us, excluded.until_us)"
 )
 PUT_API_KEY = "INSERT OR REPLACE INTO api_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_OPEN_MATCH = f"INSERT INTO matches VALUES ({','.join('?' * 13)})"  # noqa: S608 - question marks
 #: The names of a match, of a seat and with this text; each given twice, and null is any.
 FITTING_NAMES = (
     "(? IS NULL OR match = (SELECT id FROM matches WHERE match_id = ?)) AND (? IS NULL OR seat = ?) "
@@ -76,6 +90,7 @@ class BatchWriter:
 
     def __init__(self, connection: sqlite3.Connection, *, max_heads: int = 100_000) -> None:
         self._connection = connection
+        connection.executescript(_ARRIVALS)
         self._max_heads = max_heads
         #: By match id, the longest unused first.
         self._heads: dict[bytes, _Head] = {}
@@ -199,10 +214,20 @@ class BatchWriter:
         if not batch:
             return
         self._roll_back()  # only if that failed after the last failure
-        self._connection.execute("BEGIN IMMEDIATE")
+        arrivals, others = self._sort_out(batch)
+        execute = self._connection.execute
         try:
-            self._insert(batch)
-            self._connection.execute("COMMIT")
+            if others or len(batch) > _CHUNK:
+                execute("BEGIN IMMEDIATE")
+                for statement, values in others:
+                    execute(statement, values)
+                step = _COLUMNS * _CHUNK
+                for start in range(0, len(arrivals), step):
+                    chunk = arrivals[start : start + step]
+                    execute(_insert_sql(len(chunk) // _COLUMNS), chunk)
+                execute("COMMIT")
+            else:
+                execute(_insert_sql(len(batch)), arrivals)  # a transaction of its own
         except sqlite3.IntegrityError:
             self._roll_back()
             raise
@@ -217,21 +242,20 @@ class BatchWriter:
         if self._connection.in_transaction:  # a full disk may have ended it already
             self._connection.execute("ROLLBACK")
 
-    def _insert(self, batch: list[_Placed]) -> None:
-        matches: list[object] = []
-        records: list[object] = []
-        places: list[object] = []
-        requests: list[object] = []
-        changes: list[tuple[int, Entry]] = []
+    def _sort_out(self, batch: list[_Placed]) -> tuple[list[object], list[tuple[str, tuple[object, ...]]]]:
+        """The values of all arrivals, and the statements for what else changes."""
+        arrivals: list[object] = []
+        others: list[tuple[str, tuple[object, ...]]] = []
         for number, (_, match, (entry, row)) in enumerate(batch, self._records + 1):
             if row is not None:
-                matches += (
-                    match, row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status, row.joined,
-                    row.owner, row.private, row.no_spectators, row.rematch_of, row.next_deadline_us,
-                )  # fmt: skip
-            records += (number, entry.record)
-            places += (match << SEQ_BITS | entry.seq, number)
-            requests += (match, entry.kind, entry.seat, entry.request_id, entry.seq)
+                others.append((
+                    _OPEN_MATCH,
+                    (
+                        match, row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status,
+                        row.joined, row.owner, row.private, row.no_spectators, row.rematch_of, row.next_deadline_us,
+                    ),
+                ))  # fmt: skip
+            arrivals += (number, match, entry.seq, entry.kind, entry.seat, entry.request_id, entry.record)
             if (
                 entry.status is not None
                 or entry.joined is not None
@@ -241,45 +265,33 @@ class BatchWriter:
                 or entry.floor is not None
                 or entry.next_deadline_us is not None
             ):
-                changes.append((match, entry))
-        self._insert_rows("matches", 13, matches)
-        self._insert_rows("records", 2, records)
-        self._insert_rows("places", 2, places)
-        self._insert_rows("requests", 5, requests)
-        for match, entry in changes:
-            self._change(match, entry)
+                others += _changes(match, entry)
+        return arrivals, others
 
-    def _insert_rows(self, table: str, columns: int, values: list[object]) -> None:
-        # Not executemany: it gives up the interpreter lock for every row.
-        step = columns * _CHUNK
-        for start in range(0, len(values), step):
-            chunk = values[start : start + step]
-            self._connection.execute(_insert_sql(table, columns, len(chunk) // columns), chunk)
 
-    def _change(self, match: int, entry: Entry) -> None:
-        execute = self._connection.execute
-        if entry.status is not None:
-            execute("UPDATE matches SET status = ? WHERE id = ?", (entry.status, match))
-        if entry.joined is not None:
-            execute("UPDATE matches SET joined = ? WHERE id = ?", (entry.joined, match))
-        if entry.display_name:
-            execute(_SET_NAME, (match, entry.seat, entry.display_name))
-        elif entry.display_name is not None:
-            execute("DELETE FROM display_names WHERE match = ? AND seat = ?", (match, entry.seat))
-        if entry.seats is not None:
-            execute("UPDATE matches SET seats = ? WHERE id = ?", (entry.seats, match))
-        if entry.next_deadline_us is not None:
-            execute("UPDATE matches SET next_deadline_us = ? WHERE id = ?", (entry.next_deadline_us, match))
-        if entry.bot:
-            execute("INSERT OR REPLACE INTO bots VALUES (?, ?, ?)", (match, entry.seat, entry.bot))
-        elif entry.bot is not None:
-            execute("DELETE FROM bots WHERE match = ? AND seat = ?", (match, entry.seat))
-        if entry.floor is not None:
-            floor = entry.floor
-            execute(RAISE_FLOOR, (entry.match_id, entry.seat, floor.generation, floor.until_us))
+def _changes(match: int, entry: Entry) -> Iterator[tuple[str, tuple[object, ...]]]:
+    """What an entry changes beside its record."""
+    if entry.status is not None:
+        yield "UPDATE matches SET status = ? WHERE id = ?", (entry.status, match)
+    if entry.joined is not None:
+        yield "UPDATE matches SET joined = ? WHERE id = ?", (entry.joined, match)
+    if entry.display_name:
+        yield _SET_NAME, (match, entry.seat, entry.display_name)
+    elif entry.display_name is not None:
+        yield "DELETE FROM display_names WHERE match = ? AND seat = ?", (match, entry.seat)
+    if entry.seats is not None:
+        yield "UPDATE matches SET seats = ? WHERE id = ?", (entry.seats, match)
+    if entry.next_deadline_us is not None:
+        yield "UPDATE matches SET next_deadline_us = ? WHERE id = ?", (entry.next_deadline_us, match)
+    if entry.bot:
+        yield "INSERT OR REPLACE INTO bots VALUES (?, ?, ?)", (match, entry.seat, entry.bot)
+    elif entry.bot is not None:
+        yield "DELETE FROM bots WHERE match = ? AND seat = ?", (match, entry.seat)
+    if entry.floor is not None:
+        yield RAISE_FLOOR, (entry.match_id, entry.seat, entry.floor.generation, entry.floor.until_us)
 
 
 @cache
-def _insert_sql(table: str, columns: int, rows: int) -> str:
-    row = "(" + ",".join("?" * columns) + ")"
-    return f"INSERT INTO {table} VALUES {','.join([row] * rows)}"  # noqa: S608 - names of this module
+def _insert_sql(rows: int) -> str:
+    row = "(" + ",".join("?" * _COLUMNS) + ")"
+    return f"INSERT INTO arrivals VALUES {','.join([row] * rows)}"  # noqa: S608 - question marks

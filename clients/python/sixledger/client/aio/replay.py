@@ -22,7 +22,7 @@ class Replay:
     async def verify(self, path: str | Path, trusted_keys: Sequence[str] = ()) -> replay_service_pb2.VerifyReport:
         """The report on a ledger file, plain or gzipped; a bad ledger is a verdict, not an error.
 
-        `trusted_keys` are verifier keys; by default the service trusts its own. Raises Malformed if the file
-        is no ledger, TooLarge, and OSError if it cannot be read.
+        `trusted_keys` are verifier keys or key lists, as text; by default the service trusts its own. Raises
+        Malformed if the file is no ledger, TooLarge, and OSError if it cannot be read.
         """
         return await self._driver.run(self._calls.verify(path, trusted_keys))

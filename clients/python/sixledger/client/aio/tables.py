@@ -9,11 +9,13 @@ from typing import Any, Self
 
 from google.protobuf.message import Message
 from sixledger.client.aio.driver import Driver
+from sixledger.client.core.evidence import Evidence
 from sixledger.client.core.feed import WatchItem
 from sixledger.client.core.table import SeatTable, Table
 from sixledger.client.core.tracker import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.engine.game import Outcome
+from sixledger.ledger.fairness import Fairness, fairness
 from sixledger.ledger.match import Match
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
@@ -21,7 +23,8 @@ from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 class AsyncWatchedMatch:
     """A match as a spectator follows it. Every record is checked as it arrives; a lie raises ServerCheated.
 
-    After ServerCheated the table takes nothing more; `records` keeps what was right until then.
+    After ServerCheated the table takes nothing more; `records` keeps what was believed until then, and `evidence`
+    what proves the lie.
     """
 
     def __init__(self, driver: Driver, table: Table) -> None:
@@ -50,6 +53,19 @@ class AsyncWatchedMatch:
     def receipts(self) -> dict[int, str]:
         """The signed heads received, by number of records."""
         return self._table.tracker.receipts.notes
+
+    @property
+    def latest_receipt(self) -> str:
+        """The signed head received that vouches for most records; empty before the first."""
+        return self._table.tracker.receipts.latest
+
+    @property
+    def fairness(self) -> Fairness:
+        """How fair the deal provably is, as label and sentence; before the start how fair it can be.
+
+        Computed here, from the records: every viewer gets the same. Raises LookupError before the first record.
+        """
+        return fairness(self._table.tracker.match)
 
     @property
     def over(self) -> bool:
@@ -99,6 +115,11 @@ class AsyncWatchedMatch:
 
     # -- evidence ----------------------------------------------------------------------------------
 
+    @property
+    def evidence(self) -> Evidence | None:
+        """What to keep of the lie that ended the trust: `evidence.save(folder)`. None while there was none."""
+        return self._table.tracker.evidence
+
     async def export(self, path: str | Path) -> Path:
         """Write what was received, with the receipts, as a ledger file; gzipped if `path` ends with `.gz`."""
         return await self._driver.run(self._table.export(path))
@@ -145,6 +166,14 @@ class AsyncSeatedMatch(AsyncWatchedMatch):
     def credentials(self) -> Credentials:
         """The secrets of the seat: save them to go on after a restart."""
         return self._seat.credentials
+
+    @property
+    def receipt_path(self) -> Path | None:
+        """The file in which the latest signed head is kept, beside the credentials; None if these have no file.
+
+        It is what `sixledger verify --receipt` takes. It is replaced whenever the service vouches for more records.
+        """
+        return self._seat.credentials.receipt_path
 
     @property
     def flows(self) -> SeatTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import ContributionIgnored, ForgedAct
 from sixledger.ledger import hashing, keys
+from sixledger.ledger.clocks import CONTRIBUTE, missing
 from sixledger.ledger.match import Match
 from sixledger.v1 import match_service_pb2, record_pb2
 
@@ -62,10 +63,12 @@ def due(match: Match, credentials: Credentials) -> keys.ActKind | None:
     if credentials.seat >= len(match.seats):
         return None
     own = match.seats[credentials.seat]
+    if own.withheld:
+        return None
     if match.opened.mode == COMMIT_REVEAL:
         if not own.commitment:
             return keys.ActKind.COMMITMENT
-        if any(seat.contributes and not seat.commitment for seat in match.seats):
+        if missing(match, CONTRIBUTE):
             return None
     return None if own.contribution else keys.ActKind.CONTRIBUTION
 
@@ -78,6 +81,26 @@ def own_step(body: record_pb2.Body, credentials: Credentials) -> str:
     if step == "joined" and body.cause.request_id != credentials.request_id("join"):
         return ""  # somebody had the seat before, or has it since
     return step
+
+
+def check_sealing(match: Match, body: record_pb2.Body, credentials: Credentials, since: int) -> None:
+    """A seat must not seal the entropy without the own contribution. `match` stands before. Raises ContributionIgnored.
+
+    What a timer does without it, `check_own_seat` sees.
+    """
+    if (
+        match.state is not None
+        or not match.closed
+        or not credentials.contributes
+        or credentials.seat >= len(match.seats)
+    ):
+        return
+    own = match.seats[credentials.seat]
+    if own.since != since or own.contribution or body.cause.kind == record_pb2.CAUSE_KIND_TIMER:
+        return
+    given = any(step.contributed.seat == credentials.seat for step in body.lifecycle if step.HasField("contributed"))
+    if not given and any(step.HasField("sealed") for step in body.lifecycle):
+        raise ContributionIgnored("starts the game without the own contribution", seq=body.seq)
 
 
 def check_own_seat(match: Match, body: record_pb2.Body, credentials: Credentials, since: int) -> None:
@@ -98,5 +121,5 @@ def check_own_seat(match: Match, body: record_pb2.Body, credentials: Credentials
         raise ContributionIgnored("holds another commitment than the own one", seq=body.seq)
     if seat.contribution not in (b"", credentials.contribution):
         raise ContributionIgnored("holds another contribution than the own one", seq=body.seq)
-    if match.entropy and credentials.contributes and not seat.contribution:
-        raise ContributionIgnored("starts the game without the own contribution", seq=body.seq)
+    if seat.withheld:
+        raise ContributionIgnored("goes on without the own contribution, and says that it was late", seq=body.seq)

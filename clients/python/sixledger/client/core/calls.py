@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 from sixledger.client.core.flow import Flow, Unary
 from sixledger.client.core.session import ACCESS, CATALOG, ENGINE, REPLAY, Session
 from sixledger.ledger.heads import VerifierKey
+from sixledger.ledger.key_list import SignedKeyList
 from sixledger.v1 import (
     access_service_pb2,
     catalog_service_pb2,
@@ -39,8 +40,13 @@ class CatalogCalls:
         return self._session.call(CATALOG, "GetGame", catalog_service_pb2.GetGameRequest(id=game))
 
     def origin(self) -> Flow[VerifierKey]:
-        """The pinned key of the service."""
-        return self._session.origin_key()
+        """The key of the service that signs now."""
+        keys = yield from self._session.origin_keys()
+        return keys.current
+
+    def key_list(self) -> Flow[SignedKeyList | None]:
+        """The list of the service's keys, as it is now."""
+        return self._session.learn()
 
     def server(self) -> Flow[catalog_service_pb2.GetOriginResponse]:
         """Name, key and version of the service."""

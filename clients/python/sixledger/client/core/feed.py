@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias
 
+from sixledger.client.core.evidence import Told
 from sixledger.client.core.flow import Backoff, Flow, Handle, Read, Sleep
 from sixledger.client.core.session import Session
 from sixledger.client.core.tracker import Recorded, Tracker
@@ -14,6 +16,7 @@ from sixledger.client.errors import (
     ClientError,
     Closed,
     RewrittenHistory,
+    ServerCheated,
     ServiceError,
     Tampered,
     TransportError,
@@ -78,10 +81,22 @@ class Feed:
                 raise
             else:
                 if message is not None:
+                    yield from self._meet(message)
                     return self._take(message)
                 self.drop()
                 pause = backoff.after(TransportError("UNAVAILABLE", "the stream ended before the match"))
             yield pause
+
+    def _meet(self, message: match_service_pb2.WatchMatchResponse) -> Flow[None]:
+        """Learn of new keys before the head of a message is checked. Raises what ends the trust."""
+        told = _told(message)
+        try:
+            yield from self._session.meet(told.head)
+        except BaseException as error:  # the message is lost: the stream cannot be read on
+            self.drop()
+            if isinstance(error, ServerCheated):
+                self._tracker.doubt(error, told)
+            raise
 
     def _current_token(self) -> str:
         credentials = self._tracker.credentials
@@ -111,6 +126,7 @@ class Feed:
                 return message.heartbeat
             if kind == "caught_up":
                 self._tracker.head(message.caught_up.head, exactly=self._expected)
+                self._tracker.check_kept(self._expected)
                 self._tracker.time.learn(message.caught_up.time_us)
                 self.caught_up = True
                 return message.caught_up
@@ -119,14 +135,15 @@ class Feed:
             raise BrokenStream("the stream holds an item that was not asked for")
         except ClientError as error:
             self.drop()
-            self._tracker.fault = self._tracker.fault or error
+            self._tracker.doubt(error, _told(message))
             raise
 
     def _record(self, item: match_service_pb2.WatchRecord) -> Recorded:
         try:
-            seq = read_body(item.record).seq
+            body = read_body(item.record)
         except LedgerFault as fault:
             raise Tampered(fault.message, layer=fault.layer, seq=self._expected) from fault
+        seq = body.seq
         if seq != self._expected:
             what = "repeats" if seq < self._expected else "skips"
             raise BrokenStream(f"the stream {what} records: {seq} stands where {self._expected} must", seq=seq)
@@ -139,12 +156,14 @@ class Feed:
                     if item.head:
                         self._tracker.head(item.head, exactly=seq + 1)
                     return recorded
-                return self._tracker.receive(item.record, item.late_openings, item.head)
+                return self._tracker.receive(item.record, item.late_openings, item.head, body)
         except Tampered as error:
             if resumed and error.layer == "chain":
                 message = "does not follow the records received before the stream broke"
-                self._tracker.fault = RewrittenHistory(message, seq=seq)
-                raise self._tracker.fault from error
+                self._tracker.fault = rewritten = RewrittenHistory(message, seq=seq)
+                if error.evidence is not None:
+                    rewritten.evidence = replace(error.evidence, error=type(rewritten).__name__, message=message)
+                raise rewritten from error
             raise
 
     def _ended(self, item: match_service_pb2.WatchEnded) -> match_service_pb2.WatchEnded:
@@ -156,3 +175,11 @@ class Feed:
         self.drop()
         self.caught_up = True
         return item
+
+
+def _told(message: match_service_pb2.WatchMatchResponse) -> Told:
+    """What a message of the stream says, as evidence."""
+    kind = message.WhichOneof("item")
+    if kind == "record":
+        return Told(message.record.record, tuple(message.record.late_openings), message.record.head)
+    return Told(head=message.caught_up.head or message.ended.head)

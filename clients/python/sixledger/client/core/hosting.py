@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from google.protobuf.message import Message
-from sixledger.client.core import acts, ledgers
+from sixledger.client.core import acts, ledgers, owner
 from sixledger.client.core.flow import Backoff, Flow, Read
-from sixledger.client.core.receipts import Receipts
+from sixledger.client.core.origin_keys import OriginKeys
 from sixledger.client.core.session import MATCHES, Session
 from sixledger.client.core.streams import PlayStream
 from sixledger.client.core.table import SeatTable, Table, envelope
@@ -37,14 +37,14 @@ from sixledger.engine.registry import installed
 from sixledger.engine.schema import Malformed
 from sixledger.ledger.clocks import NO_POLICY, settled
 from sixledger.ledger.hashing import sha256
-from sixledger.ledger.heads import VerifierKey
 from sixledger.ledger.match import Match
-from sixledger.ledger.records import read_body
 from sixledger.v1 import game_pb2, match_service_pb2, record_pb2
 
 Mode: TypeAlias = record_pb2.ContributionMode.ValueType
 UNSPECIFIED = record_pb2.CONTRIBUTION_MODE_UNSPECIFIED
 SERVER_ONLY = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
+#: What the record of an act of the owner says.
+_STEPS = {"AbortMatch": "aborted", "PauseMatch": "paused", "ResumeMatch": "resumed"}
 #: Commands of one batch.
 _BATCH = 100
 
@@ -160,7 +160,7 @@ class Hosting:
         on_timeout: record_pb2.TimeoutPolicy.ValueType = NO_POLICY,
     ) -> Flow[CreatedMatch]:
         """Open a match, and check that it is the one asked for."""
-        key = yield from self._session.origin_key()
+        keys = yield from self._session.origin_keys()
         secret = secrets.token_bytes(32) if secret is None else secret
         request = match_service_pb2.CreateMatchRequest(
             game=game,
@@ -179,7 +179,8 @@ class Hosting:
             raise Tampered("the opened match has another id than the one asked for", layer="parse")
         if not reply.head:
             raise BadHead("the opened match comes without a signed head")
-        tracker = Tracker(reply.match_id, key, registry=self._session.registry)
+        yield from self._session.meet(reply.head)
+        tracker = Tracker(reply.match_id, keys, registry=self._session.registry)
         first = tracker.receive(reply.record, head=reply.head)
         if first.body.cause.request_id != sha256(b"sixledger/create/1\n", secret)[:16]:
             raise ForgedAct("record 0 was made for another request", seq=0)
@@ -235,33 +236,33 @@ class Hosting:
         save_to: str | Path | None,
         invitation: str,
     ) -> Flow[SeatTable]:
-        key = yield from self._session.origin_key()
-        opening = yield from self._opening(match_id, key)
+        keys = yield from self._session.origin_keys()
+        opening = yield from self._opening(match_id, keys)
         wants = contribute and opening.opened.mode != SERVER_ONLY
         credentials = Credentials.new(
             match_id, seat, sign=sign, contribute=wants, display_name=display_name, invitation=invitation
         )
         if save_to is not None:
             credentials.save(save_to)  # before the call: its reply may get lost
-        return (yield from self._take_seat(credentials, key, opening.first_hash))
+        return (yield from self._take_seat(credentials, keys, opening.first_hash))
 
     def resume(self, credentials: Credentials) -> Flow[SeatTable]:
         """The seat of these credentials: joined now, or again if the reply got lost, or long ago."""
-        key = yield from self._session.origin_key()
-        if credentials.origin_key not in ("", str(key)):
-            raise OriginChanged(f"the match began with {credentials.origin_key}, here signs {key}")
+        keys = yield from self._session.origin_keys()
+        if credentials.origin_key and not keys.continues(credentials.origin_key):
+            raise OriginChanged(f"the match began with {credentials.origin_key}, here signs {keys}")
         if credentials.token:
-            tracker = Tracker(credentials.match_id, key, credentials, self._session.registry)
+            tracker = Tracker(credentials.match_id, keys, credentials, self._session.registry)
             return SeatTable(self._session, tracker, self._lock(), credentials, self.stream)
-        opening = yield from self._opening(credentials.match_id, key)
-        return (yield from self._take_seat(credentials, key, opening.first_hash))
+        opening = yield from self._opening(credentials.match_id, keys)
+        return (yield from self._take_seat(credentials, keys, opening.first_hash))
 
-    def _take_seat(self, credentials: Credentials, key: VerifierKey, first_hash: bytes) -> Flow[SeatTable]:
-        tracker = Tracker(credentials.match_id, key, credentials, self._session.registry)
+    def _take_seat(self, credentials: Credentials, keys: OriginKeys, first_hash: bytes) -> Flow[SeatTable]:
+        tracker = Tracker(credentials.match_id, keys, credentials, self._session.registry)
         table = SeatTable(self._session, tracker, self._lock(), credentials, self.stream)
         request = acts.join_request(credentials, first_hash)
         reply = yield from self._session.call(MATCHES, "JoinMatch", request)
-        credentials.token, credentials.origin_key = reply.token, str(key)
+        credentials.token, credentials.origin_key = reply.token, str(keys)
         if credentials.path is not None:
             credentials.save()
         yield from table.take_reply(credentials.request_id("join"), reply.record, (), reply.head)
@@ -269,14 +270,14 @@ class Hosting:
             tracker.refuse(RewrittenHistory("is another one than before joining", seq=0))
         return table
 
-    def _opening(self, match_id: bytes, key: VerifierKey) -> Flow[Match]:
+    def _opening(self, match_id: bytes, keys: OriginKeys) -> Flow[Match]:
         """The match as record 0 opens it: nobody takes a seat under rules unseen."""
         info = yield from self.get(match_id)
         request = match_service_pb2.ListRecordsRequest(match_id=match_id, page_size=1)
         page = yield from self._session.call(MATCHES, "ListRecords", request)
         if len(page.records) != 1:
             raise Tampered("the match has no record 0", layer="parse")
-        tracker = Tracker(match_id, key, registry=self._session.registry)
+        tracker = Tracker(match_id, keys, registry=self._session.registry)
         tracker.receive(page.records[0])
         match = tracker.match
         if match.first_hash != info.match.first_hash:
@@ -287,8 +288,8 @@ class Hosting:
 
     def watch_match(self, match_id: bytes) -> Flow[Table]:
         """The table of a spectator."""
-        key = yield from self._session.origin_key()
-        tracker = Tracker(match_id, key, registry=self._session.registry)
+        keys = yield from self._session.origin_keys()
+        tracker = Tracker(match_id, keys, registry=self._session.registry)
         return Table(self._session, tracker, self._lock(), self.stream)
 
     def abort(self, match_id: bytes, owner_token: str, request_id: bytes | None) -> Flow[record_pb2.Record]:
@@ -308,14 +309,10 @@ class Hosting:
         request_id = request_id or secrets.token_bytes(16)
         kind = getattr(match_service_pb2, f"{method}Request")
         request = kind(match_id=match_id, owner_token=owner_token, request_id=request_id)
-        key = yield from self._session.origin_key()
+        keys = yield from self._session.origin_keys()
         reply = yield from self._session.call(MATCHES, method, request)
-        body = read_body(reply.record)
-        count = Receipts(match_id, key).take(reply.head)
-        if (body.match_id, body.cause.request_id, body.seq + 1) != (match_id, request_id, count):
-            raise ForgedAct("the reply to an act of the owner is the record of another one", seq=body.seq)
-        record: record_pb2.Record = reply.record
-        return record
+        yield from self._session.meet(reply.head)
+        return owner.answered(reply, match_id, keys, request_id, step=_STEPS[method])
 
     def table_command(
         self, match_id: bytes, owner_token: str, command: Message, request_id: bytes | None
@@ -327,15 +324,10 @@ class Hosting:
         request = match_service_pb2.SubmitTableCommandRequest(
             match_id=match_id, owner_token=owner_token, request_id=request_id, command=data
         )
-        key = yield from self._session.origin_key()
+        keys = yield from self._session.origin_keys()
         reply = yield from self._session.call(MATCHES, "SubmitTableCommand", request)
-        body = read_body(reply.record)
-        count = Receipts(match_id, key).take(reply.head)
-        recorded = (body.match_id, body.cause.kind, body.cause.request_id, body.command, body.seq + 1)
-        if recorded != (match_id, record_pb2.CAUSE_KIND_TABLE, request_id, data, count):
-            raise ForgedAct("the reply to the command of the table is the record of another act", seq=body.seq)
-        record: record_pb2.Record = reply.record
-        return record
+        yield from self._session.meet(reply.head)
+        return owner.answered(reply, match_id, keys, request_id, command=data)
 
     def _command(self, match_id: bytes, command: Message) -> Flow[game_pb2.Command]:
         """The envelope of a command; what is none yet is packed by the rules of the match."""

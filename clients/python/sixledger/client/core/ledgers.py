@@ -22,7 +22,7 @@ def dump(tracker: Tracker) -> bytes:
         records = [recorded.record for recorded in tracker.received]
         notes = [note for count, note in tracker.receipts.notes.items() if count <= len(records)]
     viewer = viewers.SPECTATOR if tracker.viewer is None else viewers.seat_name(tracker.viewer)
-    return file.dump(records, notes, [tracker.receipts.key], viewer=viewer, registry=tracker.registry)
+    return file.dump(records, notes, tracker.receipts.origin.keys, viewer=viewer, registry=tracker.registry)
 
 
 def write(tracker: Tracker, path: Path) -> Path:
@@ -54,7 +54,7 @@ def verify(tracker: Tracker) -> replay_service_pb2.VerifyReport:
     with tracker.lock:
         received = [recorded.record for recorded in tracker.received]
         notes = [note for count, note in tracker.receipts.notes.items() if count <= len(received)]
-    report = verify_records(received, notes, trusted=[tracker.receipts.key], registry=tracker.registry)
+    report = verify_records(received, notes, trusted=[tracker.receipts.origin.trust], registry=tracker.registry)
     if exit_status(report, partial=True) == 0:
         return report
     finding = report.finding

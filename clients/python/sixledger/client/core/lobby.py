@@ -5,16 +5,15 @@ from __future__ import annotations
 import secrets
 
 from google.protobuf.message import Message
+from sixledger.client.core import owner
 from sixledger.client.core.flow import Flow, Unary
 from sixledger.client.core.hosting import Hosting
-from sixledger.client.core.receipts import Receipts
 from sixledger.client.core.session import MATCHES, Session
 from sixledger.client.core.table import SeatTable
 from sixledger.client.core.tracker import Tracker
 from sixledger.client.credentials import Credentials
-from sixledger.client.errors import BadHead, ForgedAct, Tampered
+from sixledger.client.errors import BadHead, Tampered
 from sixledger.ledger.match import Match
-from sixledger.ledger.records import read_body
 from sixledger.v1 import match_service_pb2, record_pb2
 
 
@@ -64,14 +63,10 @@ class LobbyCalls:
 
     def _act(self, method: str, request: Message, match_id: bytes, request_id: bytes) -> Flow[record_pb2.Record]:
         """The record of an act of the owner."""
-        key = yield from self._session.origin_key()
+        keys = yield from self._session.origin_keys()
         reply = yield from self._session.call(MATCHES, method, request)
-        body = read_body(reply.record)
-        count = Receipts(match_id, key).take(reply.head)
-        if (body.match_id, body.cause.request_id, body.seq + 1) != (match_id, request_id, count):
-            raise ForgedAct("the reply to an act of the owner is the record of another one", seq=body.seq)
-        record: record_pb2.Record = reply.record
-        return record
+        yield from self._session.meet(reply.head)
+        return owner.answered(reply, match_id, keys, request_id, step="closed" if method == "CloseSeats" else "joined")
 
     # -- rematches ---------------------------------------------------------------------------------
 
@@ -81,12 +76,13 @@ class LobbyCalls:
         return reply
 
     def _rematch(self, match_id: bytes, token: str) -> Flow[tuple[match_service_pb2.CreateRematchResponse, Match]]:
-        key = yield from self._session.origin_key()
+        keys = yield from self._session.origin_keys()
         request = match_service_pb2.CreateRematchRequest(match_id=match_id, token=token)
         reply = yield from self._session.call(MATCHES, "CreateRematch", request)
         if not reply.head:
             raise BadHead("the rematch comes without a signed head")
-        tracker = Tracker(reply.match_id, key, registry=self._session.registry)
+        yield from self._session.meet(reply.head)
+        tracker = Tracker(reply.match_id, keys, registry=self._session.registry)
         tracker.receive(reply.record, head=reply.head)
         return reply, tracker.match
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import Lock
 from typing import Any
 
 from google.protobuf.message import Message
-from sixledger.client.core.flow import Flow, Open, Unary, Upload, repeated
-from sixledger.client.errors import BadHead
+from sixledger.client.core.flow import Backoff, Flow, Open, Sleep, Unary, Upload, repeated
+from sixledger.client.core.origin_keys import OriginKeys
+from sixledger.client.errors import BadHead, BadKeyList, KeyListRolledBack, TransportError
 from sixledger.client.settings import Settings
 from sixledger.client.trust import TrustStore
 from sixledger.engine.registry import Registry
-from sixledger.ledger.heads import VerifierKey
+from sixledger.ledger import key_list
+from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey
+from sixledger.ledger.key_list import SignedKeyList
 from sixledger.v1 import catalog_service_pb2
 
 CATALOG, MATCHES, ENGINE, REPLAY = "CatalogService", "MatchService", "EngineService", "ReplayService"
 ACCESS = "AccessService"
+
+#: Seconds between two looks whether another table has asked for the keys.
+_GLANCE_S = 0.02
 
 
 class Session:
@@ -27,7 +34,9 @@ class Session:
         self.settings = settings
         self.trust = trust
         self.registry = registry
-        self._key: VerifierKey | None = None
+        self._origin: OriginKeys | None = None
+        #: Held while somebody asks for changed keys: all tables meet them at the same time.
+        self._asking = Lock()
 
     def call(self, service: str, method: str, request: Message) -> Flow[Any]:
         """The reply of a unary call, repeated while the service cannot be reached."""
@@ -45,16 +54,70 @@ class Session:
         """Open the stream of an exported ledger."""
         return Open(MATCHES, "ExportLedger", request, self.settings.transfer_timeout)
 
-    def origin_key(self) -> Flow[VerifierKey]:
-        """The key that signs the heads of this service; pinned at first contact. Raises OriginChanged."""
-        if self._key is None:
+    def origin_keys(self) -> Flow[OriginKeys]:
+        """The keys that sign the heads of this service; pinned at first contact. Raises what `learn` raises."""
+        if self._origin is None:
+            yield from self.learn()
+        assert self._origin is not None
+        return self._origin
+
+    def learn(self) -> Flow[SignedKeyList | None]:
+        """Ask the service for its keys, and follow from those that are trusted; the result is their list, if any.
+
+        A replica that was not told of new keys yet gets time for it. Raises OriginChanged, KeyRevoked, KeyListsDiffer,
+        KeyListRolledBack or BadKeyList.
+        """
+        backoff = Backoff(self.settings)
+        while True:
             reply = yield from self.call(CATALOG, "GetOrigin", catalog_service_pb2.GetOriginRequest())
             try:
-                key = VerifierKey.parse(reply.verifier_key)
-            except ValueError as error:
-                raise BadHead(f"the origin shows no key that can be used: {error}") from error
-            if key.origin != reply.origin:
-                raise BadHead("the origin shows a key that is not its own")
+                return self._believe(reply)
+            except KeyListRolledBack as error:
+                try:
+                    pause = backoff.after(TransportError("UNAVAILABLE", error.message))
+                except TransportError:
+                    raise error from None
+            yield pause
+
+    def meet(self, head: str) -> Flow[None]:
+        """Before a head is checked: ask for the keys again if it is signed with one that is not known to be good."""
+        if not head or self._origin is None or self._origin.is_usual(head):
+            return
+        try:
+            signed = SignedHead.parse(head)
+        except BadNote:
+            return  # whoever checks it will say so
+        while self._origin.wrong_key(signed):
+            if not self._asking.acquire(blocking=False):
+                yield Sleep(_GLANCE_S)
+                continue
+            try:
+                if self._origin.wrong_key(signed):
+                    yield from self.learn()
+            finally:
+                self._asking.release()
+            return
+
+    def _believe(self, reply: catalog_service_pb2.GetOriginResponse) -> SignedKeyList | None:
+        try:
+            key = VerifierKey.parse(reply.verifier_key)
+            shown = SignedKeyList.parse(reply.key_list) if reply.key_list else None
+        except key_list.BadKeyList as error:
+            raise BadKeyList(str(error)) from error
+        except ValueError as error:
+            raise BadHead(f"the origin shows no key that can be used: {error}") from error
+        if key.origin != reply.origin:
+            raise BadHead("the origin shows a key that is not its own")
+        if shown is None:
             self.trust.pin(key, self.address)
-            self._key = key
-        return self._key
+        else:
+            entry = shown.content.find(key)
+            if entry is None or entry.revoked_us is not None:
+                raise BadKeyList("the key that the origin shows is not in its own list, or revoked there")
+            self.trust.follow(shown, self.address)
+        held = self.trust.key_list(key.origin) or shown
+        if self._origin is None:
+            self._origin = OriginKeys(key, held)
+        else:
+            self._origin.take(key, held)
+        return held

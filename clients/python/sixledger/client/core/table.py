@@ -9,13 +9,24 @@ from typing import Any
 
 from google.protobuf.message import Message
 from sixledger.client.core import acts, ledgers
+from sixledger.client.core.evidence import Told
 from sixledger.client.core.feed import Feed, WatchItem
 from sixledger.client.core.flow import Flow, Locked, Unary
 from sixledger.client.core.session import MATCHES, Session
 from sixledger.client.core.streams import PlayStream, StreamFeed
 from sixledger.client.core.tracker import Recorded, Tracker
 from sixledger.client.credentials import Credentials
-from sixledger.client.errors import BadHead, ClientError, ForgedAct, RewrittenHistory, WrongPhase
+from sixledger.client.errors import (
+    BadHead,
+    ClientError,
+    ForgedAct,
+    RewrittenHistory,
+    ServerCheated,
+    TruncatedHistory,
+    WrongPhase,
+    cheated,
+)
+from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.keys import ActKind
 from sixledger.ledger.records import read_body
 from sixledger.v1 import game_pb2, match_service_pb2, record_pb2, replay_service_pb2
@@ -62,11 +73,24 @@ class Table:
         if self.ending() is not None:
             return
         request = match_service_pb2.GetMatchRequest(match_id=self.tracker.match_id)
+        known = max(self.tracker.count, self.tracker.receipts.highest)  # before it is asked: afterwards it may be more
         reply = yield from self.session.call(MATCHES, "GetMatch", request)
         if reply.match.match_id != self.tracker.match_id or not reply.head:
-            raise BadHead("the match is shown without its signed head")
+            self.tracker.refuse(BadHead("the match is shown without its signed head"))
+        yield from self._meet(reply.head)
         self.tracker.head(reply.head, exactly=reply.match.record_count)
+        self.tracker.check_kept(reply.match.record_count)
+        if reply.match.record_count < known:
+            message = f"the service shows {reply.match.record_count} records, before it had {known}"
+            self.tracker.refuse(TruncatedHistory(message, seq=reply.match.record_count), Told(head=reply.head))
         yield Locked(self.lock, self._reach(reply.match.record_count))
+
+    def _meet(self, head: str) -> Flow[None]:
+        """Learn of new keys before a head is checked. Raises what ends the trust."""
+        try:
+            yield from self.session.meet(head)
+        except ServerCheated as error:
+            self.tracker.refuse(error, Told(head=head))
 
     def export(self, path: str | Path) -> Flow[Path]:
         """Write what was received, with the receipts, as a ledger file."""
@@ -138,7 +162,8 @@ class SeatTable(Table):
                     yield from self.feed.pull()
                 continue
             if not reply.head:
-                self.tracker.refuse(BadHead("the reply to an act comes without a signed head"))
+                self.tracker.refuse(BadHead("the reply to an act comes without a signed head"), Told(reply.record))
+            yield from self._meet(reply.head)
             yield from self._take_reply(act.request_id, reply.record, (), reply.head)
 
     # -- acting ------------------------------------------------------------------------------------
@@ -204,9 +229,10 @@ class SeatTable(Table):
         """Give the seat up before the seats are closed; the result is the record."""
         request_id, act = yield from self._lasting_act(ActKind.LEAVE, "leave")
         reply = yield from self.session.call(MATCHES, "LeaveMatch", match_service_pb2.LeaveMatchRequest(act=act))
+        yield from self._meet(reply.head)
         # Records before it that are not here stay away: the token is worth nothing any more.
         if self._take_now(request_id, reply.record, (), reply.head) is None:
-            self.tracker.head(reply.head, least=read_body(reply.record).seq + 1)
+            self.tracker.head(reply.head, least=self._body(reply.record).seq + 1)
         self.tracker.left = True
         self.feed.close()
         record: record_pb2.Record = reply.record
@@ -263,8 +289,9 @@ class SeatTable(Table):
         Without `needs_head` it may come without a signed head: on streams heads come now and then.
         """
         if needs_head and not head:
-            seq = read_body(record).seq
-            self.tracker.refuse(BadHead("the reply to an act comes without a signed head", seq=seq))
+            fault = BadHead("the reply to an act comes without a signed head", seq=self._body(record).seq)
+            self.tracker.refuse(fault, Told(record, tuple(late)))
+        yield from self._meet(head)
         taken = self._take_now(request_id, record, late, head)
         if taken is None:
             taken = yield Locked(self.lock, self._take_reply(request_id, record, late, head))
@@ -282,20 +309,29 @@ class SeatTable(Table):
     ) -> Recorded | None:
         """Take the record if nothing is missing before it; else None."""
         tracker = self.tracker
-        body = read_body(record)
+        body, told = self._body(record), Told(record, tuple(late), head)
         if (body.cause.request_id, body.cause.seat) != (request_id, self.credentials.seat):
-            tracker.refuse(ForgedAct("the reply to an act is the record of another one", seq=body.seq))
+            tracker.refuse(ForgedAct("the reply to an act is the record of another one", seq=body.seq), told)
         with tracker.lock:
             if body.seq > tracker.count:
                 return None
             if body.seq == tracker.count:
                 return tracker.receive(record, late, head)
             if body.match_id != tracker.match_id:
-                tracker.refuse(RewrittenHistory("the reply is of another match", seq=body.seq))
+                tracker.refuse(RewrittenHistory("the reply is of another match", seq=body.seq), told)
             taken = tracker.confirm(body.seq, record)
             if head:
                 tracker.head(head, exactly=body.seq + 1)
             return taken
+
+    def _body(self, record: record_pb2.Record) -> record_pb2.Body:
+        """The body of the record of a reply. Raises ServerCheated."""
+        try:
+            return read_body(record)
+        except LedgerFault as fault:
+            error = cheated(fault, None)
+            self.tracker.doubt(error, Told(record))
+            raise error from fault
 
 
 def envelope(schema: Any, command: Message) -> game_pb2.Command:

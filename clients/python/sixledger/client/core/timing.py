@@ -18,12 +18,17 @@ def time_limits(
     contribute: float = 0,
     reveal: float = 0,
     pause: float = 0,
+    go_on_if_withheld: bool = False,
 ) -> record_pb2.Clock:
     """The time limits of a match, each in seconds; 0: none.
 
     `turn` for each time that a seat must act; `bank` for all acts of a seat together, to which each of its commands
     adds `increment`; `join` until the seats are closed, `contribute` for committing to the contributions, `reveal` for
     revealing them; `pause` for one pause. Raises ValueError for one that is negative or longer than 100 days.
+
+    A match in which a seat does not contribute in time is aborted, and the seat named. With `go_on_if_withheld` it goes
+    on without the contribution, if another seat contributes; the deal is then labelled as biasable by one bit for each
+    seat that had committed and did not reveal.
     """
     given = {
         "turn": turn,
@@ -39,7 +44,8 @@ def time_limits(
         if not 0 <= seconds * 1_000_000 <= MAX_LIMIT_US:
             raise ValueError(f"{name} must be between 0 and {MAX_LIMIT_US // 1_000_000} seconds")
         limits[f"{name}_us"] = round(seconds * 1_000_000)
-    return record_pb2.Clock(**limits)
+    withheld = record_pb2.WITHHELD_POLICY_GO_ON if go_on_if_withheld else None
+    return record_pb2.Clock(**limits, withheld=withheld)
 
 
 class ServiceTime:

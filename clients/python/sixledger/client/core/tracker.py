@@ -2,7 +2,8 @@
 
 The tracker folds the ledger with the openings that the viewer got. What the fold refuses (chain, clock,
 seals, seeds, entropy, signatures), it refuses; beyond that it knows which openings the viewer must get,
-what its own seat did and did not do, and which heads were signed. After a fault it takes nothing more.
+what its own seat did and did not do, whose turn it is, and which heads were signed. When an epoch is revealed, it
+plays the epoch again: deals and rules. After a fault it takes nothing more, and keeps the evidence.
 """
 
 from __future__ import annotations
@@ -10,17 +11,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import RLock
-from typing import Any
+from typing import Any, NoReturn
 
 from google.protobuf.message import Message
-from sixledger.client.core import acts
+from sixledger.client.core import acts, conduct
+from sixledger.client.core.audit import Audit
+from sixledger.client.core.evidence import Evidence, Told
+from sixledger.client.core.origin_keys import OriginKeys
 from sixledger.client.core.receipts import Receipts
 from sixledger.client.core.timing import ServiceTime
 from sixledger.client.credentials import Credentials
-from sixledger.client.errors import BadHead, BadOpening, ClientError, ForgedAct, RewrittenHistory, cheated
+from sixledger.client.errors import (
+    BadHead,
+    BadOpening,
+    ClientError,
+    Equivocation,
+    ForgedAct,
+    RewrittenHistory,
+    ServerCheated,
+    TruncatedHistory,
+    cheated,
+)
 from sixledger.engine.game import Outcome
 from sixledger.engine.registry import Registry
-from sixledger.ledger import keys, records
+from sixledger.ledger import keys, records, viewers
 from sixledger.ledger.acts import act_fault
 from sixledger.ledger.clocks import reading
 from sixledger.ledger.faults import LedgerFault
@@ -28,7 +42,7 @@ from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import VerifierKey
 from sixledger.ledger.match import Match
 from sixledger.ledger.records import Facts
-from sixledger.v1 import match_service_pb2, record_pb2
+from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +73,7 @@ class Tracker:
     def __init__(
         self,
         match_id: bytes,
-        key: VerifierKey,
+        key: VerifierKey | OriginKeys,
         credentials: Credentials | None = None,
         registry: Registry | None = None,
     ) -> None:
@@ -67,7 +81,7 @@ class Tracker:
         self.match_id = match_id
         self.credentials = credentials
         self.viewer = credentials.seat if credentials is not None else None
-        self.receipts = Receipts(match_id, key)
+        self.receipts = Receipts(match_id, key, credentials)
         #: What time it is at the service.
         self.time = ServiceTime()
         self.received: list[Recorded] = []
@@ -87,6 +101,9 @@ class Tracker:
         self._recent: dict[int, list[bytes]] = {}
         #: Commands of this process by request id.
         self._sent: dict[bytes, bytes] = {}
+        #: Kind of the cause, seat and request id of every record: nothing happens twice.
+        self._requests: set[tuple[int, int, bytes]] = set()
+        self._audit = Audit()
         #: Held while records are taken; reentrant.
         self.lock = RLock()
 
@@ -105,6 +122,16 @@ class Tracker:
         if self._match is None:
             raise LookupError("no record of the match was received yet")
         return self._match
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What to keep of the lie that ended the trust; None if there was none."""
+        return self.fault.evidence if isinstance(self.fault, ServerCheated) else None
+
+    @property
+    def replayed(self) -> int:
+        """How many records were played again from their seeds: those of the revealed epochs, all after the end."""
+        return self._audit.played
 
     @property
     def over(self) -> bool:
@@ -150,26 +177,37 @@ class Tracker:
     # -- receiving -------------------------------------------------------------------------------
 
     def receive(
-        self, record: record_pb2.Record, late: Iterable[record_pb2.LateOpenings] = (), head: str = ""
+        self,
+        record: record_pb2.Record,
+        late: Iterable[record_pb2.LateOpenings] = (),
+        head: str = "",
+        body: record_pb2.Body | None = None,
     ) -> Recorded:
-        """Take the next record with the openings of earlier ones. Raises ServerCheated or UnknownRuleset."""
+        """Take the next record with the openings of earlier ones; `body`, of `read_body`, saves reading it again.
+
+        Raises ServerCheated or UnknownRuleset.
+        """
         with self.lock:
             if self.fault is not None:
                 raise self.fault
+            late = list(late)
             try:
-                recorded = self._receive(record, list(late))
+                recorded = self._receive(record, late, body)
                 if head:
                     self._take_head(head, exactly=self.count)
-            except (LedgerFault, ClientError) as error:
-                self.fault = cheated(error, self.count) if isinstance(error, LedgerFault) else error
-                raise self.fault from error
+            except ClientError as error:  # a lie, which is a LedgerFault as well, or rules that this build has not
+                self.refuse(error, Told(record, tuple(late), head))
+            except LedgerFault as error:
+                fault = cheated(error, self.count if error.seq is None else error.seq)
+                self.doubt(fault, Told(record, tuple(late), head))
+                raise fault from error
             return recorded
 
     def confirm(self, seq: int, record: record_pb2.Record) -> Recorded:
         """A record received before, sent again. Raises RewrittenHistory if it is another one."""
         held = self.received[seq]
-        if record.hash != held.record.hash:
-            self.refuse(RewrittenHistory("is another one than the one received before", seq=seq))
+        if (record.hash, record.body) != (held.record.hash, held.record.body):
+            self.refuse(RewrittenHistory("is another one than the one received before", seq=seq), Told(record))
         return held
 
     def head(self, note: str, *, least: int = 0, exactly: int | None = None) -> None:
@@ -180,29 +218,73 @@ class Tracker:
             try:
                 self._take_head(note, least=least, exactly=exactly)
             except ClientError as error:
-                self.refuse(error)
+                self.refuse(error, Told(head=note))
 
-    def refuse(self, fault: ClientError) -> None:
-        """Trust the service no more. Raises `fault`."""
-        self.fault = fault
+    def check_kept(self, count: int) -> None:
+        """Check that `count`, all records that the service shows, are no fewer than it vouched for before a restart.
+
+        Raises TruncatedHistory.
+        """
+        kept = self.receipts.kept
+        if count < kept:
+            message = f"the service shows {count} records; it has signed a head of {kept}, which is kept"
+            self.refuse(TruncatedHistory(message, seq=count))
+
+    def refuse(self, fault: ClientError, told: Told | None = None) -> NoReturn:
+        """Trust the service no more, because of what it `told`. Raises `fault`."""
+        self.doubt(fault, told)
         raise fault
+
+    def doubt(self, fault: ClientError, told: Told | None = None) -> None:
+        """Trust the service no more, because of what it `told`: the first fault stays. A lie gets its evidence."""
+        with self.lock:
+            self.fault = self.fault or fault
+            if isinstance(fault, ServerCheated) and fault.evidence is None:
+                fault.evidence = self._evidence(fault, told or Told())
+
+    def _evidence(self, fault: ServerCheated, told: Told) -> Evidence:
+        return Evidence(
+            self.match_id,
+            self.receipts.key,
+            viewers.SPECTATOR if self.viewer is None else viewers.seat_name(self.viewer),
+            type(fault).__name__,
+            fault.message,
+            replay_service_pb2.Verdict.Name(fault.verdict).removeprefix("VERDICT_"),
+            fault.layer,
+            fault.seq,
+            tuple(recorded.record for recorded in self.received),
+            self.receipts.believed(),
+            self.receipts.doubted() + (fault.notes if isinstance(fault, Equivocation) else ()),
+            told,
+            self.registry,
+            self.receipts.origin.keys,
+        )
 
     def _take_head(self, note: str, *, least: int = 0, exactly: int | None = None) -> None:
         count = self.receipts.take(note)
         if count < least or (exactly is not None and count != exactly):
             raise BadHead(f"the head is of {count} records where it must be of {exactly or least}")
+        self._check_end()
         if count <= self.count:
             held = self.received[count - 1]
             self.receipts.meet(count, held.record.hash, held.body.time_us)
 
-    def _receive(self, record: record_pb2.Record, late: list[record_pb2.LateOpenings]) -> Recorded:
+    def _check_end(self) -> None:
+        """No head vouches for more records than the match has."""
+        if self.over and self.receipts.highest > self.count:
+            message = f"a signed head is of {self.receipts.highest} records, the match ended with {self.count}"
+            raise BadHead(message)
+
+    def _receive(
+        self, record: record_pb2.Record, late: list[record_pb2.LateOpenings], body: record_pb2.Body | None
+    ) -> Recorded:
         if self._match is None:
             self._match = begin(record, self.registry)
         match = self._match
         if self.count == 0 and match.match_id != self.match_id:
             raise RewrittenHistory("opens another match than the one asked for", seq=0)
         recent = match.recent.copy()
-        facts = match.apply(record)
+        facts = match.apply(record, before=self._check_conduct, body=body)
         if self.credentials is not None:
             self._check_own(match, facts, self.credentials)
         self._check_openings(record, facts)
@@ -214,7 +296,22 @@ class Tracker:
         recorded = Recorded(match.seq, record, facts, opened)
         self.received.append(recorded)
         self.time.learn(facts.body.time_us)
+        if facts.body.reveals:
+            self._audit.follow(match, self.received)
+        self._check_end()
         return recorded
+
+    def _check_conduct(self, facts: Facts) -> None:
+        """What nobody can have done, while the match stands before the record."""
+        cause, match = facts.body.cause, self._match
+        request = (cause.kind, cause.seat, cause.request_id)
+        if request in self._requests:
+            raise ForgedAct("the request id was used before by the same seat", seq=self.count)
+        self._requests.add(request)
+        assert match is not None, "a record is applied to it"
+        if self.credentials is not None:
+            acts.check_sealing(match, facts.body, self.credentials, self._since)
+        conduct.check(match, facts)
 
     def _check_own(self, match: Match, facts: Facts, credentials: Credentials) -> None:
         step = acts.own_step(facts.body, credentials)
@@ -247,18 +344,25 @@ class Tracker:
             wrong = sorted(set(given) ^ due)
             what = f"of record {wrong[0][0]}, seal {wrong[0][1]}" if wrong else "given twice"
             raise BadOpening(f"the late openings are not those of the revealed epochs: {what}", seq=self.count)
+        if any(not each.openings for each in late):  # its number may be that of no record at all
+            raise BadOpening("late openings of a record are named, but there are none", seq=self.count)
         return tuple(self._merge(each) for each in sorted(late, key=lambda each: each.seq))
 
     def _merge(self, late: record_pb2.LateOpenings) -> tuple[int, Facts]:
         held = self.received[late.seq]
-        record = record_pb2.Record()
-        record.CopyFrom(held.record)
+        openings = list(late.openings)
+        if len(openings) > 1:
+            openings.sort(key=lambda opening: opening.seal)
         try:
-            records.add_openings(record, list(late.openings))
-            facts = records.read(record, self.match.game.schema, held.body)
+            facts = records.read_later(held.record, self.match.game.schema, held.facts, openings)
             self._check_late_signature(late.seq, facts)
         except LedgerFault as fault:
             raise cheated(fault, late.seq) from fault
+        if held.record.openings:
+            openings = sorted([*held.record.openings, *openings], key=lambda opening: opening.seal)
+        record = record_pb2.Record(
+            body=held.record.body, seals=held.record.seals, openings=openings, hash=held.record.hash
+        )
         self.received[late.seq] = Recorded(late.seq, record, facts, held.opened)
         return late.seq, facts
 
@@ -268,8 +372,8 @@ class Tracker:
         if recent is None or facts.command_bytes is None:
             return
         cause = facts.body.cause
-        then = replace(self.match, recent=recent)
         key = self.match.seats[cause.seat].public_key
+        then = replace(self.match, recent=recent) if key else self.match
         fault = act_fault(then, cause, keys.ActKind.COMMAND, facts.command_bytes, key, facts.signature)
         if fault:
             raise ForgedAct(fault, seq=seq)
@@ -285,5 +389,6 @@ class Tracker:
         if cause.kind != record_pb2.CAUSE_KIND_SEAT or cause.seat != self.viewer:
             return
         command = self._sent.get(cause.request_id)
-        if command is not None and facts.command_bytes != command:
+        # An opening that is missing is missed with the others.
+        if None not in (command, facts.command_bytes) and facts.command_bytes != command:
             raise ForgedAct("holds another command than the one sent", seq=self.count)

@@ -12,7 +12,7 @@ from sixledger.engine.chance import Chance
 from sixledger.engine.nimmt import evolve
 from sixledger.engine.nimmt.cards import HIGHEST, ROW_LENGTH, ROWS, bullheads, fitting_row
 from sixledger.engine.nimmt.commands import SELECT_CARD
-from sixledger.engine.nimmt.core import Events, Variant
+from sixledger.engine.nimmt.core import Events, Variant, card_placed
 from sixledger.engine.nimmt.facts import demand
 from sixledger.engine.nimmt.state import State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
@@ -64,7 +64,7 @@ class Double(Variant):
                 assert self.may_fit_nowhere(state), "a second number of one turn fits nowhere"
                 yield pb.RowChoiceNeeded(seat=self.chooser(state), card=card)
             elif (length := positions(state.rows[row])) < ROW_LENGTH:
-                yield pb.CardPlaced(seats=seats, card=card, row=row, side=pb.SIDE_RIGHT, length=length + 1)
+                yield card_placed(tuple(seats), card, row, pb.SIDE_RIGHT, length + 1)
             else:
                 yield from self.collect(state, row, pb.TAKE_CAUSE_FULL)
         if not state.pending:
@@ -75,7 +75,7 @@ class Double(Variant):
         card, seats, cards = state.queue[0][0], joint_seats(state), state.rows[row]
         points = -(-bullheads(cards) // len(seats))
         yield pb.RowTaken(seats=seats, row=row, cards=cards, points_each=points, cause=cause)
-        yield pb.CardPlaced(seats=seats, card=card, row=row, side=pb.SIDE_NEW, length=1)
+        yield card_placed(tuple(seats), card, row, pb.SIDE_NEW, 1)
 
     # -- what every position fulfils -------------------------------------------------------------
 

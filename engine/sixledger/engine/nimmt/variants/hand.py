@@ -12,7 +12,7 @@ from sixledger.engine.errors import IllegalCommand
 from sixledger.engine.nimmt import evolve
 from sixledger.engine.nimmt.cards import ROW_LENGTH, ROWS, bullheads, fitting_row, without
 from sixledger.engine.nimmt.commands import PLAY_CARD, play_pairs
-from sixledger.engine.nimmt.core import Events, Step, Variant, known_hand, not_in_hand
+from sixledger.engine.nimmt.core import Events, Step, Variant, card_placed, known_hand, not_in_hand, turn_ended
 from sixledger.engine.nimmt.facts import demand
 from sixledger.engine.nimmt.state import KEEP, NOTHING, ROW, State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
@@ -112,11 +112,11 @@ class Hand(Variant):
         if len(kept) > most:
             raise IllegalCommand("illegal_value", f"a hand has at most {HAND_LIMIT} cards: keep at most {most}")
         yield pb.RowSplit(seat=seat, kept=kept, piled=[card for card in row if card not in kept])
-        yield pb.CardPlaced(seats=(seat,), card=state.queue[0][0], row=at, side=pb.SIDE_NEW, length=1)
+        yield card_placed((seat,), state.queue[0][0], at, pb.SIDE_NEW, 1)
         yield from self.place(state, chance)
 
     def end_turn(self, state: State, chance: Chance) -> Events:
-        yield pb.TurnEnded(round=state.round, turn=state.turn)
+        yield turn_ended(state.round, state.turn)
         if state.phase != pb.PHASE_PLACING:  # the next seat's turn has begun
             return
         yield pb.CycleEnded(

@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from sixledger.engine.chance import Chance
 from sixledger.engine.nimmt import evolve
 from sixledger.engine.nimmt.commands import LAY_CARD
-from sixledger.engine.nimmt.core import Events, Step, Variant, known_hand, not_in_hand
+from sixledger.engine.nimmt.core import Events, Step, Variant, known_hand, not_in_hand, turn_ended
 from sixledger.engine.nimmt.facts import demand
 from sixledger.engine.nimmt.state import State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
@@ -51,7 +51,7 @@ class Open(Variant):
             yield from self.place(state, chance)
 
     def end_turn(self, state: State, chance: Chance) -> Events:
-        yield pb.TurnEnded(round=state.round, turn=state.turn)
+        yield turn_ended(state.round, state.turn)
         yield pb.MarkerMoved(seat=(state.starter + 1) % state.players)
         if state.phase == pb.PHASE_PLACING:  # no further turn has begun
             yield from self.end_round(state, chance)

@@ -11,7 +11,7 @@ from sixledger.engine.chance import Chance
 from sixledger.engine.errors import IllegalCommand
 from sixledger.engine.nimmt import evolve
 from sixledger.engine.nimmt.cards import ROW_LENGTH
-from sixledger.engine.nimmt.core import Events, Step, Variant
+from sixledger.engine.nimmt.core import Events, Step, Variant, card_placed
 from sixledger.engine.nimmt.facts import demand
 from sixledger.engine.nimmt.state import END, NOTHING, ROW, State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
@@ -75,7 +75,7 @@ class Professional(Variant):
             yield from self.collect(state, row, pb.TAKE_CAUSE_FULL)
         else:
             card, seat = state.queue[0]
-            yield pb.CardPlaced(seats=(seat,), card=card, row=row, side=side, length=length + 1)
+            yield card_placed((seat,), card, row, side, length + 1)
 
     # -- what every position fulfils -------------------------------------------------------------
 

@@ -1,0 +1,138 @@
+"""Playing the match again from what is revealed: the deals and the rules, as soon as their epoch is over.
+
+While an epoch runs nobody but the service can tell whether a card came from the seed, or what a sealed choice must
+lead to. With the record that ends the epoch everything is open, and the rules are run on a state that nobody
+but they have led to. What comes out must be what is recorded: a deal from another seed, a score, a row, a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import Message
+from sixledger.engine.errors import EpochSealed, IllegalCommand, MalformedCommand
+from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED
+from sixledger.ledger.draft import Draft, Watched
+from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.ledger.match import ILLEGAL_COMMAND, RULES_DIVERGENCE, Match
+from sixledger.ledger.records import Facts
+from sixledger.ledger.verify.compare import compare_events
+from sixledger.ledger.verify.rerun import CONFUSED
+from sixledger.v1 import record_pb2
+
+if TYPE_CHECKING:
+    from sixledger.client.core.tracker import Recorded
+
+TIMER, TABLE = record_pb2.CAUSE_KIND_TIMER, record_pb2.CAUSE_KIND_TABLE
+_LEAVING = {"resigned": RESIGNED, "forfeited": FORFEIT, "aborted": ABORTED}
+
+
+class Audit:
+    """The match as the rules alone lead it, up to the first record of which something is still sealed."""
+
+    def __init__(self) -> None:
+        """Nothing is played yet."""
+        #: The next record to play again.
+        self._next = 0
+        self._state: Any = None
+        #: True if a record of a revealed epoch keeps its command secret: then the state cannot be followed any further.
+        self._blind = False
+
+    @property
+    def played(self) -> int:
+        """How many records were played again, and are what the seeds and the rules say."""
+        return self._next
+
+    def follow(self, match: Match, received: Sequence[Recorded]) -> None:
+        """Play again what can be played by now. Raises LedgerFault with the number of the record in `seq`.
+
+        `match` stands after the last record received.
+        """
+        while self._next < len(received) and not self._blind:
+            facts = received[self._next].facts
+            try:
+                if not self._play(match, facts):
+                    return
+            except LedgerFault as fault:
+                fault.seq = self._next
+                raise
+            self._next += 1
+
+    def _play(self, match: Match, facts: Facts) -> bool:
+        """Play a record again; False if that has to wait for a seed."""
+        body, game, state = facts.body, match.game, self._state
+        if state is None:
+            return self._start(match, facts)
+        if game.epoch(state) > match.revealed:
+            return False
+        if not body.command:
+            return self._take_step(match, facts)
+        if facts.command_bytes is None:
+            self._blind = True
+            return False
+        cause, command = body.cause, facts.command
+        # That the seat answers an open decision was seen when the record came, in a state with the same events.
+        if cause.kind == TIMER and command != game.legal(state, cause.seat)[0]:
+            message = "the timer played another command than the first legal one of the seat"
+            raise LedgerFault(RULES_DIVERGENCE, "rules", message)
+        seat = None if cause.kind == TABLE else cause.seat
+        # What ends an epoch may deal for the next one: then it is played again when that one is over.
+        after = game.copy(state) if body.reveals else state
+        done = self._compare(match, facts, after, lambda chance: game.play(after, seat, command, chance))
+        if done:
+            self._state = after
+        return done
+
+    def _start(self, match: Match, facts: Facts) -> bool:
+        """The record that seals the entropy deals for the first epoch."""
+        game, steps = match.game, [step.WhichOneof("step") for step in facts.body.lifecycle]
+        if "sealed" not in steps:
+            return True
+        if not match.revealed:
+            return False
+        state = game.blank()
+        done = self._compare(match, facts, state, lambda chance: game.start(state, match.setup, chance))
+        if done:
+            self._state = state
+        return done
+
+    def _take_step(self, match: Match, facts: Facts) -> bool:
+        """A step in the life of the match: those that end it have events, others none."""
+        game, body, state = match.game, facts.body, self._state
+        step = body.lifecycle[0].WhichOneof("step") if body.lifecycle else None
+        reason = _LEAVING.get(step or "")
+        seat = body.cause.seat if step in ("resigned", "forfeited") else None
+        return self._compare(match, facts, state, lambda _: game.leave(state, reason, seat) if reason else ())
+
+    @staticmethod
+    def _compare(match: Match, facts: Facts, state: Any, run: Any) -> bool:
+        """Run the rules, apply what they say to `state`, and compare it with the record; False: a seed is missing."""
+        game, recorded = match.game, facts.events
+        chance = Watched(match.seeds.chance(match.entropy))
+        same, number = True, 0
+        happened: list[tuple[Message, int]] = []
+        drawn: set[int] = set()
+        whole = True
+        try:
+            events: Iterable[Message] = run(chance)
+            for event in events:
+                if chance.drew:
+                    drawn.add(number)
+                    chance.drew = False
+                happened.append((event, game.epoch(state)))
+                same = same and number < len(recorded) and recorded[number] == event
+                number += 1
+                game.evolve(state, event)
+        except EpochSealed:
+            whole = False
+        except (IllegalCommand, MalformedCommand) as error:
+            raise LedgerFault(ILLEGAL_COMMAND, "rules", f"the command is not allowed: {error}") from None
+        except CONFUSED as error:
+            raise tampered("rules", f"the act cannot happen here ({type(error).__name__})") from None
+        if same and (number == len(recorded) or not whole):
+            return whole
+        body = facts.body
+        draft = Draft(body.cause, body.time_us, match, body.cause.decision, 0, events=happened, drawn=drawn)
+        compare_events(facts, draft, match.revealed, whole=whole)
+        return whole
