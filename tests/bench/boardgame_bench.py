@@ -1,4 +1,4 @@
-"""6 nimmt for two on the server of boardgame.io, in memory, beside Sixledger's durable unary commands.
+"""6 nimmt for two on the server of boardgame.io, in memory, beside Sixledger's durable commands.
 
 Both play 200 matches at once on this machine, by turns in one run, under the load generator of `sixledger bench`.
 boardgame.io is fetched with npm into a temporary folder; without Node.js, npm or a registry it is left out, and
@@ -120,18 +120,22 @@ def run(folder: Path, rounds: int = 5, seconds: float = 3.0, matches: int = 200)
             each = [value[key] for value in each]
         return each
 
-    ours, theirs = "6 nimmt, 200 matches, durable, a call each", "boardgame.io 0.50.2 in memory"
-    pairs = list(zip(values("ours", "per_s"), values("theirs", "per_s"), strict=True))
-    p99 = list(zip(values("ours_half", "latency_ms", "p99"), values("theirs_half", "latency_ms", "p99"), strict=True))
-    cpu = list(zip(values("ours", "cpu_us", "server"), values("theirs", "cpu_us", "server"), strict=True))
+    def pairs(ours: str, theirs: str, *keys: str) -> list[tuple[float, float]]:
+        return list(zip(values(ours, *keys), values(theirs, *keys), strict=True))
+
+    theirs, comparisons = "boardgame.io 0.50.2 in memory", []
+    for kind, how in (("unary", "a call each"), ("play", "on play streams")):
+        ours = f"6 nimmt, 200 matches, durable, {how}"
+        half = pairs(f"{kind}_half", "theirs_half", "latency_ms", "p99")
+        comparisons += [
+            Comparison.of(ours, theirs, "moves/s", pairs(kind, "theirs", "per_s"), reach=2.0, low_is_good=False),
+            Comparison.of(f"{ours}: p99 at half of the other's most", theirs, "ms", half, reach=0.5),
+            Comparison.of(f"{ours}: CPU time", theirs, "µs", pairs(kind, "theirs", "cpu_us", "server")),
+        ]
     return Report(
+        comparisons,
         [
-            Comparison.of(ours, theirs, "moves/s", pairs, reach=2.0, low_is_good=False),
-            Comparison.of(f"{ours}: p99 at half of the other's most", theirs, "ms", p99, reach=0.5),
-            Comparison.of(f"{ours}: CPU time of the server", theirs, "µs", cpu),
-        ],
-        [
-            Figure("load during 6 nimmt moves", "cores", Spread.of(values("ours", "cores", "client"))),
+            Figure("load during 6 nimmt moves", "cores", Spread.of(values("unary", "cores", "client"))),
             Figure("load during boardgame.io moves", "cores", Spread.of(values("theirs", "cores", "client"))),
         ],
     )

@@ -112,6 +112,7 @@ async def test_records_of_one_worker_are_seen_at_the_other_as_soon_as_they_are_m
     async with await serving.client_at("1") as one, await serving.client_at("2") as two:
         created = await one.matches.create("nimmt", seats=2, options=rounds(1))
         seats = [await one.matches.join(created.match_id, seat) for seat in range(2)]
+        assert all(await asyncio.gather(*(seat.turn() for seat in seats)))
         async with await two.matches.watch_match(created.match_id) as table:
             watching = table.watch()
             for _ in range(4):

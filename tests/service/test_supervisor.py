@@ -21,8 +21,9 @@ from sixledger.service.workers_port import joined
 
 _HEAD = """
 import asyncio, os, signal, sys, time
-from sixledger.service import supervisor
+from sixledger.service import logs, supervisor
 from sixledger.service.supervisor import GaveUp, MemberFailed, Supervisor
+logs.configure()
 supervisor._PAUSE_S = 0.01
 supervisor._PATIENCE_S = 0.3
 

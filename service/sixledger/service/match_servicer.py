@@ -199,6 +199,8 @@ class MatchServicer(Lobby):
         )
         reply = pb.ListMatchesResponse()
         for row in rows[:size]:
+            if request.free_seats and is_restored(self._host.store, row.match_id):
+                continue  # nobody can take them
             opened = await self._host.opening(row.match_id)
             reply.matches.add(
                 match_id=row.match_id,

@@ -30,10 +30,10 @@ _PER_MATCH = 20
 
 
 class Sixledger:
-    """Windows of commands, a call each."""
+    """Windows of commands, a call each or on play streams."""
 
-    def __init__(self, caller: Caller, pid: int, matches: int) -> None:
-        self._caller, self._meter, self._matches = caller, Meter(pid), matches
+    def __init__(self, caller: Caller, pid: int, matches: int, *, streams: bool) -> None:
+        self._caller, self._meter, self._matches, self._streams = caller, Meter(pid), matches, streams
         self._per_s = 3000.0
 
     async def _supply(self, moves: float) -> Supply:
@@ -45,7 +45,7 @@ class Sixledger:
     async def saturated(self, seconds: float) -> Window:
         """As many moves as the server takes."""
         supply = await self._supply(self._per_s * (seconds + _WARM_S) * 1.3)
-        async with command_lanes(self._caller, self._matches, supply, streams=False) as lanes:
+        async with command_lanes(self._caller, self._matches, supply, streams=self._streams) as lanes:
             window = await closed_window(lanes, seconds + _WARM_S, warmup_s=_WARM_S, meter=self._meter)
         self._per_s = max(window.per_s, 1.0)
         return window
@@ -53,7 +53,7 @@ class Sixledger:
     async def at(self, moments: Any, seconds: float) -> Window:
         """Moves at their moments."""
         supply = await self._supply(len(moments))
-        async with command_lanes(self._caller, self._matches, supply, streams=False) as lanes:
+        async with command_lanes(self._caller, self._matches, supply, streams=self._streams) as lanes:
             return await open_window(lanes, moments, seconds=seconds, warmup_s=_WARM_S, meter=self._meter)
 
 
@@ -61,25 +61,30 @@ async def compare(wanted: dict[str, Any]) -> dict[str, Any]:
     """For each round a window of both servers: all that they take, and at half of what boardgame.io takes."""
     seconds, matches, port = wanted["seconds"], wanted["matches"], wanted["port"]
     caller, chance = Caller(wanted["address"]), Random(1)
-    found: dict[str, list[Window]] = {"ours": [], "theirs": [], "ours_half": [], "theirs_half": []}
+    found: dict[str, list[Window]] = {
+        name: [] for name in ("unary", "play", "theirs", "unary_half", "play_half", "theirs_half")
+    }
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as lobby:
         theirs = await at_once(matches, 16, lambda number: Match.open(lobby, port, chance))
-        ours, meter = Sixledger(caller, wanted["pid"], matches), Meter(wanted["their_pid"])
+        unary, play = (Sixledger(caller, wanted["pid"], matches, streams=streams) for streams in (False, True))
+        meter = Meter(wanted["their_pid"])
         try:
             for each in range(wanted["rounds"] + 1):
-                windows = [
-                    await ours.saturated(seconds),
-                    await closed_window(theirs, seconds + _WARM_S, warmup_s=_WARM_S, meter=meter),
-                ]
+                windows = {
+                    "unary": await unary.saturated(seconds),
+                    "theirs": await closed_window(theirs, seconds + _WARM_S, warmup_s=_WARM_S, meter=meter),
+                    "play": await play.saturated(seconds),
+                }
                 if each == 0:
                     continue  # the first of each does not count
-                found["ours"].append(windows[0])
-                found["theirs"].append(windows[1])
+                for name, window in windows.items():
+                    found[name].append(window)
             rate = max(median(window.per_s for window in found["theirs"]) / 2, 1.0)
             for each in range(wanted["rounds"]):
                 length = seconds + _WARM_S
                 moments = schedule(rate, length, seed=each)
-                found["ours_half"].append(await ours.at(moments, length))
+                found["unary_half"].append(await unary.at(moments, length))
+                found["play_half"].append(await play.at(moments, length))
                 found["theirs_half"].append(
                     await open_window(theirs, moments, seconds=length, warmup_s=_WARM_S, meter=meter)
                 )

@@ -28,7 +28,12 @@ class Session:
 
     def caller(self, streams: int = 0) -> Caller:
         """Connections for so many streams."""
-        return Caller(self.plan.address, tls=self.plan.tls, channels=channels_for(streams), seed=self.plan.seed)
+        return self.connected(channels_for(streams))
+
+    def connected(self, channels: int) -> Caller:
+        """So many connections."""
+        plan = self.plan
+        return Caller(plan.address, tls=plan.tls, key=plan.api_key, channels=channels, seed=plan.seed)
 
     async def prepare(self, count: int, make: Callable[[int], Awaitable[Table]], what: str = "matches") -> list[Table]:
         """So many matches."""
@@ -61,6 +66,7 @@ class Session:
             warmup_s=plan.warmup_s,
             drain_s=max(_DRAIN_S, plan.seconds),
             begun=begun,
+            rate=rate,
             meter=self.meter,
             tell=lambda share: self.say(f"{what}, window {number + 1}", share),
         )
