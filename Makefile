@@ -20,7 +20,7 @@ endif
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run serve test browser docs lint lint-style lint-types lint-layers lint-schema format proto golden pictures adversary fuzz soak agree bench wheel clean
+.PHONY: help setup run serve test browser docs lint lint-style lint-types lint-layers lint-schema format proto golden pictures adversary fuzz soak chaos agree bench wheel clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ soak: $(VENV)/.installed-test ## Play ten thousand random matches of every game 
 
 agree: $(VENV)/.installed-test ## Ask the verifiers in Python and JavaScript about a thousand random ledgers
 	$(PY) tests/js/agree.py $(ARGS)
+
+chaos: $(VENV)/.installed-test ## Break servers on purpose while matches are played, and check that nothing is lost
+	$(PY) tests/chaos/run.py $(ARGS)
 
 bench: $(VENV)/.installed-test ## Measure the parts and the whole
 	$(PY) tests/bench/run.py $(ARGS)

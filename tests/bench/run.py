@@ -19,6 +19,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import (
+    boardgame_bench,
     client_bench,
     disk_bench,
     engine_bench,
@@ -30,6 +31,7 @@ from bench import (
     stream_bench,
     unary_bench,
     verify_bench,
+    workers_bench,
 )
 from bench.measure import Comparison, Figure, Report
 
@@ -60,7 +62,9 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
         "stream": lambda: stream_bench.run(folder, 3, 0.5, 64, 2, 8) if quick else stream_bench.run(folder),
         "client": lambda: client_bench.run(folder, 3, 4, 1) if quick else client_bench.run(folder),
         "postgres": lambda: postgres_bench.run(folder, 3, 0.5) if quick else postgres_bench.run(folder),
+        "workers": lambda: workers_bench.run(folder, 3, 1.0) if quick else workers_bench.run(folder),
         "full": lambda: full_bench.run(folder, 3, 0.7) if quick else full_bench.run(folder),
+        "boardgame": lambda: boardgame_bench.run(folder, 2, 1.0) if quick else boardgame_bench.run(folder),
     }
 
 

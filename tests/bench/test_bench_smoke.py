@@ -18,6 +18,7 @@ from bench import (
     stream_bench,
     unary_bench,
     verify_bench,
+    workers_bench,
 )
 from bench.engine_bench import drawn_script, play_bare, play_engine, script
 from bench.measure import Comparison, Figure, Report, Spread, number
@@ -87,6 +88,10 @@ def test_the_store_benchmark_runs(tmp_path: Path) -> None:
 
 def test_the_postgresql_benchmark_runs(tmp_path: Path, postgres_url: str) -> None:
     check(postgres_bench.run(tmp_path, 1, 0.05, 2, postgres_url))
+
+
+def test_the_benchmark_of_several_workers_runs(tmp_path: Path, postgres_url: str) -> None:
+    check(workers_bench.run(tmp_path, 1, 0.3, 8, postgres_url))
 
 
 def test_the_unary_benchmark_runs(tmp_path: Path) -> None:

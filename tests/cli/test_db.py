@@ -31,8 +31,10 @@ def test_tables_are_made_and_told_of(quick: CommandLine, url: str, monkeypatch: 
     behind = quick("db", "status")
     assert (behind.status, "0001" in behind.out, "pending" in behind.out) == (1, True, True)
     made = quick("db", "migrate")
-    assert (made.status, made.out) == (0, "applied 0001 tables\nthe tables have version 1, as this release needs\n")
-    assert quick("db", "migrate").out == "the tables have version 1, as this release needs\n"
+    steps = "".join(f"applied {each.version:04} {each.name}\n" for each in known())
+    current = f"the tables have version {len(known())}, as this release needs\n"
+    assert (made.status, made.out) == (0, steps + current)
+    assert quick("db", "migrate").out == current
     now = quick("db", "status")
     assert (now.status, "pending" in now.out) == (0, False)
 
@@ -40,12 +42,13 @@ def test_tables_are_made_and_told_of(quick: CommandLine, url: str, monkeypatch: 
 def test_programs_get_json(quick: CommandLine, url: str) -> None:
     behind = quick("db", "status", "--dsn", url, "--json")
     assert behind.status == 1
-    first = {"version": 1, "name": "tables", "checksum": known()[0].checksum}
-    assert json.loads(behind.out) == {"version": 0, "applied": [], "pending": [first]}
-    assert json.loads(quick("db", "migrate", "--dsn", url, "--json").out) == {"applied": [1], "version": 1}
+    steps = [{"version": each.version, "name": each.name, "checksum": each.checksum} for each in known()]
+    newest, numbers = len(steps), [each.version for each in known()]
+    assert json.loads(behind.out) == {"version": 0, "applied": [], "pending": steps}
+    assert json.loads(quick("db", "migrate", "--dsn", url, "--json").out) == {"applied": numbers, "version": newest}
     found = json.loads(quick("db", "status", "--dsn", url, "--json").out)
-    assert found["applied"][0].pop("applied_at").startswith("20")
-    assert found == {"version": 1, "applied": [first], "pending": []}
+    assert all(each.pop("applied_at").startswith("20") for each in found["applied"])
+    assert found == {"version": newest, "applied": steps, "pending": []}
 
 
 def test_the_store_of_the_server_is_the_default(quick: CommandLine, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +63,7 @@ def test_many_that_migrate_at_once_do_it_once(url: str, tmp_path: Path) -> None:
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=variables) for _ in range(3)
     ]
     said = [json.loads(process.communicate(timeout=60)[0]) for process in running]
-    assert sorted(each["applied"] for each in said) == [[], [], [1]]
+    assert sorted(each["applied"] for each in said) == [[], [], [each.version for each in known()]]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,7 @@ def test_what_cannot_work_is_said_in_one_line_without_a_password(
 def test_serve_says_in_one_line_why_it_cannot_start(sixledger: CommandLine, url: str) -> None:
     serve = ("serve", "--listen", "127.0.0.1:0", "--store")
     assert sixledger(*serve, url).refused(INVALID) == (
-        "the database has no tables yet, this release needs version 1: "
+        f"the database has no tables yet, this release needs version {len(known())}: "
         "run `sixledger db migrate` with this release, then start the server"
     )
     for store, status, message in (
@@ -129,6 +132,7 @@ async def test_serve_plays_on_postgresql_and_never_tells_the_password(url: str, 
         assert status == 0
         written = said + log.read_text()
         assert "postgresql:…" in written
-        assert "the tables were brought to version 1 (tables)" in written
+        for each in known():
+            assert f"the tables were brought to version {each.version} ({each.name})" in written
         assert "the database has no synchronous standby" in written
         assert "hunter2" not in written

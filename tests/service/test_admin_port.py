@@ -18,6 +18,7 @@ from sixledger.service.store import MatchRow, MemoryStore, StoreError
 from sixledger.v1 import access_service_pb2, access_service_pb2_grpc, catalog_service_pb2, replay_service_pb2
 from support.hosts import StoreAround
 from support.operators import page, scrape
+from support.postgres import PostgresProxy
 from support.servers import client_of, failing, memory_settings, serving
 
 #: Services whose health is told; the first is the server as a whole.
@@ -104,6 +105,24 @@ async def test_a_server_whose_store_is_away_is_live_but_not_ready_until_it_is_ba
                 assert await page(server, "/livez") == (200, "live\n")
     up = ((200, "ready\n"), {serving_status.SERVING}, 1)
     assert seen == [up, ((503, "the store does not answer\n"), {serving_status.NOT_SERVING}, 0), up]
+
+
+async def test_a_server_that_loses_its_database_is_not_ready_until_it_is_found_again(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    async with PostgresProxy(postgres_url) as proxy:
+        settings = memory_settings(
+            admin_listen="127.0.0.1:0", ready_tick_s=0.1, store=proxy.url, data_dir=tmp_path, postgres_retry_s=0.2
+        )
+        async with Server(settings) as server:
+            assert await page(server, "/readyz") == (200, "ready\n")
+            for closed, expected in ((True, 503), (False, 200)):
+                proxy.closed = closed
+                proxy.cut()
+                async with asyncio.timeout(15):
+                    while (await page(server, "/readyz"))[0] != expected:
+                        assert (await page(server, "/livez"))[0] == 200
+                        await asyncio.sleep(0.05)
 
 
 async def test_a_server_that_stops_is_not_serving() -> None:

@@ -167,6 +167,25 @@ async def test_a_crash_before_the_commit_loses_nothing() -> None:
         assert len(await timers(store, match.match_id)) == 2
 
 
+async def test_a_store_that_was_away_delays_a_timer_by_a_tick_and_no_more() -> None:
+    """It is no fault of the match, whose time has come as soon as the store is back."""
+    async with hosting() as (table, store):
+        match = await start(table)
+        table.clock.now_us += 11 * SECOND
+
+        async def away(entry: Entry) -> None:
+            raise StoreError("the store is away")
+
+        store.before_append = away
+        keeper = Timekeeper(table.host, tick_s=0.01)
+        await keeper.tick()
+        assert await timers(store, match.match_id) == []
+        store.before_append = None
+        await asyncio.sleep(0.02)
+        await keeper.tick()
+        assert [body.cause.seat for body in await timers(store, match.match_id)] == [0, 1]
+
+
 async def test_a_crash_after_the_commit_does_not_fire_twice() -> None:
     async with hosting() as (table, store):
         match = await start(table)

@@ -19,7 +19,7 @@ from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.hosts import Clock, replica, root_secrets
 from support.operators import page, scrape
-from support.servers import TWO_ROUNDS, Player, client_of, failing, memory_settings, serving, start
+from support.servers import TWO_ROUNDS, Player, client_of, failing, memory_settings, serving, start, watched
 from support.spelling import spellings
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "observe.md"
@@ -206,6 +206,32 @@ async def test_how_late_records_of_other_servers_come_is_measured(found_by: str)
         labels = {"found_by": found_by}
         assert seen("sixledger_news_lag_seconds_count", labels) == 1
         assert seen("sixledger_news_lag_seconds_sum", labels) == pytest.approx(0.7)
+
+
+async def test_records_of_another_server_are_measured_as_they_wake_those_who_follow(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    """Two servers that look every hour, on one database: what comes, comes by wake-ups, and at once."""
+    settings = memory_settings(
+        admin_listen="127.0.0.1:0", store=postgres_url, data_dir=tmp_path, watch_tick_s=3600.0, postgres_wakeups="yes"
+    )
+    keys = Keyring.generate()
+    one, two = (Server(settings, keyring=keys) for _ in range(2))
+    async with one, two, client_of(one) as client, client_of(two) as other:
+        table = await start(client)
+        await asyncio.sleep(0.3)  # until both listen
+        following = asyncio.ensure_future(
+            watched(other.match.WatchMatch(pb.WatchMatchRequest(match_id=table.match_id)))
+        )
+        await asyncio.sleep(0.1)
+        await table.play(Random(1))
+        await asyncio.wait_for(following, 10)
+        seen, quiet = await scrape(two), await scrape(one)
+    found, took = (seen.of(f"sixledger_news_lag_seconds_{each}", found_by="wakeup") for each in ("count", "sum"))
+    assert found >= 5
+    assert 0 < took / found < 0.5
+    assert seen.of("sixledger_news_lag_seconds_count", found_by="look") == 0
+    assert quiet.of("sixledger_news_lag_seconds_count", found_by="wakeup") == 0  # they were its own
 
 
 async def test_no_metric_holds_a_secret_an_id_or_a_name() -> None:

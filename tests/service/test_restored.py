@@ -14,21 +14,31 @@ from sixledger.ledger.verify import verify_records
 from sixledger.service.bots import UNFINISHED
 from sixledger.service.errors import ServiceError
 from sixledger.service.restored import is_restored, mark, with_status
-from sixledger.service.store import MemoryStore, SqliteStore, Store
+from sixledger.service.store import SqliteStore, Store, open_store
 from sixledger.service.timekeeper import Timekeeper
 from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.hosts import Clock, Replica, StartedMatch, replica, request_id
+from support.postgres import empty
 from support.servers import ONE_ROUND
 
 SECOND = 1_000_000
 RESTORED = error_pb2.REASON_RESTORED
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    opened: Store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "matches.db")
-    async with opened:
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of an empty store of each kind."""
+    if request.param == "postgresql":
+        return str(request.getfixturevalue("postgres_url"))
+    return "memory:" if request.param == "memory" else f"sqlite:{tmp_path / 'matches.db'}"
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[Store]:
+    if url.startswith("postgresql"):
+        await empty(url)
+    async with open_store(url) as opened:
         yield opened
 
 
@@ -159,6 +169,26 @@ async def test_finished_matches_and_later_ones_are_not_concerned(store: Store) -
     assert [is_restored(store, each.match_id) for each in (ended, running, later)] == [False, True, False]
     await table.play(later)
     assert not (await info(table, ended)).restored
+
+
+async def test_nobody_is_shown_a_seat_that_cannot_be_taken(store: Store) -> None:
+    table = replica(store)
+    ask = pb.CreateMatchRequest(game="nimmt", options=ONE_ROUND, seats=2)
+    created = [(await table.servicer.CreateMatch(ask)).match_id for _ in range(5)]
+    for match_id in created[1:4]:
+        await mark(store, match_id)
+    seen, token = [], ""
+    while True:
+        request = pb.ListMatchesRequest(free_seats=True, page_size=2, page_token=token)
+        page = await table.servicer.ListMatches(request)
+        seen += [each.match_id for each in page.matches]
+        token = page.next_page_token
+        if not token:
+            break
+    assert sorted(seen) == sorted([created[0], created[4]])
+    assert len((await table.servicer.ListMatches(pb.ListMatchesRequest())).matches) == 5
+    join = pb.JoinMatchRequest(match_id=created[1], seat=0)
+    assert (await refused(table.servicer.JoinMatch(join))).reason == RESTORED
 
 
 async def test_the_mark_survives_in_the_file_and_a_copy_without_it_is_playable(tmp_path: Path) -> None:

@@ -120,6 +120,15 @@ class StoreAround(Store):
     async def erase_names(self, match_id: bytes | None, seat: int | None, name: str | None) -> int:
         return await self.inner.erase_names(match_id, seat, name)
 
+    async def archivable(self, status: int, before_us: int, *, after: Cursor | None, limit: int) -> Sequence[Cursor]:
+        return await self.inner.archivable(status, before_us, after=after, limit=limit)
+
+    async def archive(self, match_id: bytes, records: int, last_hash: bytes) -> bool:
+        return await self.inner.archive(match_id, records, last_hash)
+
+    async def unarchive(self, match_id: bytes, records: Sequence[bytes]) -> bool:
+        return await self.inner.unarchive(match_id, records)
+
     async def kept_secrets(self, *, after: bytes | None, limit: int) -> Sequence[tuple[bytes, bytes]]:
         return await self.inner.kept_secrets(after=after, limit=limit)
 

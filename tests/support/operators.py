@@ -13,7 +13,11 @@ from sixledger.service.server import Server
 async def page(server: Server, path: str) -> tuple[int, str]:
     """Status and text of a page of the operator port."""
     assert server.admin is not None
-    address = server.admin.address
+    return await page_at(server.admin.address, path)
+
+
+async def page_at(address: str, path: str) -> tuple[int, str]:
+    """Status and text of a page at HOST:PORT."""
 
     def fetch() -> tuple[int, str]:
         try:
@@ -38,6 +42,11 @@ async def scrape(server: Server) -> Sample:
     """Every metric as it is now."""
     status, text = await page(server, "/metrics")
     assert status == 200
+    return samples(text)
+
+
+def samples(text: str) -> Sample:
+    """Every metric of a text."""
     return Sample(
         ((sample.name, tuple(sorted(sample.labels.items()))), sample.value)
         for family in text_string_to_metric_families(text)

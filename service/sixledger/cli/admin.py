@@ -11,6 +11,7 @@ from cyclopts import App, Parameter, validators
 from rich.table import Table
 from rich.text import Text
 from sixledger.cli.admin_store import abort, erase_names, new_keys, restored
+from sixledger.cli.archive import archive, unarchive
 from sixledger.cli.offline import DataDir, StoreUrl, with_store
 from sixledger.cli.remote import Tls, connected
 from sixledger.cli.rotate import rotate_keys
@@ -24,11 +25,12 @@ T = TypeVar("T")
 
 app = App(
     name="admin",
-    help="Manage a server: its API keys, restored matches, display names.",
+    help="Manage a server: its API keys, restored and archived matches, display names.",
     help_epilogue=(
         "Examples:\n\n    sixledger admin keys list\n    sixledger admin keys add club --scope create\n"
         "    sixledger admin restored --data-dir /var/lib/sixledger\n    sixledger admin abort --restored\n"
-        "    sixledger admin erase-names 3f0c… --seat 2\n\n"
+        "    sixledger admin erase-names 3f0c… --seat 2\n"
+        "    sixledger admin archive --older-than 30d --to /srv/archive\n\n"
         "All but `keys --server` work on the store: a server on SQLite must be stopped for it, those on PostgreSQL may "
         "run. Each act leaves a line of the audit log on the standard error."
     ),
@@ -51,6 +53,8 @@ app.command(restored)
 app.command(abort)
 app.command(erase_names)
 app.command(rotate_keys)
+app.command(archive)
+app.command(unarchive)
 
 Server = Annotated[str | None, Parameter(help="HOST:PORT of a running server. Default: the store, here.")]
 Json = Annotated[bool, Parameter("--json", negative="", help="Print JSON for a program.")]

@@ -102,6 +102,8 @@ class Settings:
     secret_key_file: Path | None = None
     #: The same keys without a file, between commas.
     secret_keys: str = field(default="", repr=False)
+    #: Folder of the ledgers that `sixledger admin archive` has taken out of the store; None: there is none.
+    archive_dir: Path | None = None
     #: Connections to PostgreSQL for reading, at most; each process has one more for writing and one for wake-ups.
     postgres_readers: int = 4
     #: Seconds after which PostgreSQL gives a statement up.

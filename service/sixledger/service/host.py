@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from google.protobuf.message import DecodeError
@@ -27,6 +28,7 @@ from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match
 from sixledger.ledger.records import read_body
+from sixledger.service.archive import Ledgers
 from sixledger.service.cache import MatchCache
 from sixledger.service.errors import (
     ServiceError,
@@ -103,9 +105,11 @@ class MatchHost:
         token_lifetime_s: int = 90 * 24 * 3600,
         metrics: Metrics | None = None,
         tracing: Tracing | None = None,
+        archive: Path | None = None,
     ) -> None:
         """`clock` gives microseconds since 1970-01-01 UTC, `root_secret` (for tests) 32 random bytes for a match.
 
+        `archive` is the folder with the ledgers that have left the store.
         No token that was made until now is valid for longer than `token_lifetime_s` seconds. `metrics` and `tracing`
         are told what happens.
         """
@@ -119,6 +123,7 @@ class MatchHost:
         self._token_lifetime_us = token_lifetime_s * 1_000_000
         self._root_secret = root_secret or partial(secrets.token_bytes, 32)
         self._cache = MatchCache(cached_matches, self.hub.watched)
+        self._ledgers = Ledgers(store, archive)
         self._openings: OrderedDict[bytes, record_pb2.MatchOpened] = OrderedDict()
         #: Told what happens, if somebody wants to know.
         self.metrics = metrics
@@ -186,7 +191,7 @@ class MatchHost:
         """Fold what the store has and `hosted` lacks; its lock is held. True if there was anything."""
         grew = False
         while True:
-            page = await self.store.records(hosted.match.match_id, hosted.match.seq + 1, PAGE)
+            page = await self._ledgers.records(hosted.match.match_id, hosted.match.seq + 1, PAGE)
             for start in range(0, len(page), 32):
                 if start:
                     await asyncio.sleep(0)  # a long ledger must not hold up everybody else
@@ -500,7 +505,7 @@ class MatchHost:
         match_id = hosted.match.match_id
         stored: list[bytes] = []
         while (start := first + len(stored)) < end:
-            page = await self.store.records(match_id, start, min(PAGE, end - start))
+            page = await self._ledgers.records(match_id, start, min(PAGE, end - start))
             if not page:
                 raise ledger_broken(match_id, f"record {start} is missing")
             stored += page

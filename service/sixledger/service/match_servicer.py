@@ -198,7 +198,8 @@ class MatchServicer(Lobby):
             owner=owner,
         )
         reply = pb.ListMatchesResponse()
-        shown = rows[:size]
+        # Nobody can take a seat of a restored match.
+        shown = [row for row in rows[:size] if not (request.free_seats and is_restored(self._host.store, row.match_id))]
         openings = await asyncio.gather(*(self._host.opening(row.match_id) for row in shown))  # not one after the other
         for row, opened in zip(shown, openings, strict=True):
             reply.matches.add(

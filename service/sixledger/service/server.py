@@ -194,6 +194,7 @@ class Server:
             token_lifetime_s=settings.token_lifetime_s,
             metrics=self.metrics,
             tracing=self._tracing,
+            archive=settings.archive_dir,
         )
         tokens = TokenMint(keyring.token_key, settings.token_lifetime_s, store.token_floor)
         keys = ApiKeys(store, self._clock)

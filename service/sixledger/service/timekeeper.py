@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sixledger.service.errors import EXPECTED
 from sixledger.service.host import MatchHost
 from sixledger.service.logs import Log, places
-from sixledger.service.store import Due
+from sixledger.service.store import Due, StoreError
 
 #: Deadlines read at a time, and matches that are worked on at a time.
 _PAGE, _AT_ONCE = 256, 16
@@ -97,6 +97,9 @@ class Timekeeper:
                 return
             # Another replica was faster, or its clock is ahead: no reason to look all the time.
             pause_s = self._tick_s
+        except StoreError as error:  # of no match's making: its time has come as soon as the store is back
+            pause_s = self._tick_s
+            self._log.warning("timer_not_kept", match=match_id.hex(), type=type(error).__name__)
         except Exception as error:  # a match that is broken must not keep the others from their time
             pause_s = _RETRY_S
             where = [{"type": type(error).__name__, "at": places(error.__traceback__)}]

@@ -19,7 +19,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from sixledger.cli.bench.plan import KINDS, Kind, Mode, Plan
 from sixledger.cli.failures import INVALID, OK, Failure, unusable
 from sixledger.cli.remote import Tls
-from sixledger.cli.seating import Seed
 from sixledger.cli.terminal import complain, err, out
 from sixledger.engine.version import __version__
 from sixledger.service.store.urls import POSTGRES_SCHEMES
@@ -56,11 +55,15 @@ def bench(
     half: Annotated[
         bool, Parameter(negative="", help="Find out what it takes at most, then send half of it. Default of most.")
     ] = False,
-    seconds: Annotated[float | None, Parameter(validator=_number(0.2, 600), help="Length of a window.")] = None,
-    warmup: Annotated[
-        float | None, Parameter(validator=_number(0, 60), help="Seconds before it in which nothing counts.")
+    seconds: Annotated[
+        float | None, Parameter(validator=_number(0.2, 600), help="Length of a window. Default: 10, quick 1.")
     ] = None,
-    rounds: Annotated[int | None, Parameter(validator=_number(1, 20), help="Windows of each side.")] = None,
+    warmup: Annotated[
+        float | None, Parameter(validator=_number(0, 60), help="Seconds before it in which nothing counts. Default: 2.")
+    ] = None,
+    rounds: Annotated[
+        int | None, Parameter(validator=_number(1, 20), help="Windows of each side. Default: 3, quick 1.")
+    ] = None,
     concurrency: Annotated[
         int | None, Parameter(validator=_number(1, 1000), help="Requests in flight at most. Default: 64.")
     ] = None,
@@ -70,7 +73,7 @@ def bench(
     arrivals: Annotated[
         Literal["poisson", "fixed"], Parameter(help="When requests are due: by chance, or evenly.")
     ] = "poisson",
-    seed: Seed = None,
+    seed: Annotated[int, Parameter(help="Another number, other moments and moves.")] = 0,
     json_file: Annotated[Path | None, Parameter("--json", help="Write everything as JSON.")] = None,
     picture: Annotated[Path | None, Parameter(help="Draw latencies and throughput: an SVG file.")] = None,
     quick: Annotated[bool, Parameter(negative="", help="Short and small: does it work?")] = False,
@@ -103,7 +106,7 @@ def bench(
         "saturate" if saturate else "half" if half else None if rate is None else "rate",
         rate, seconds, warmup, rounds, concurrency, count, quick,
     )  # fmt: skip
-    base = {"address": server or "", "seed": seed or 0, "arrivals": arrivals, "tls": tls}
+    base = {"address": server or "", "seed": seed, "arrivals": arrivals, "tls": tls, "shows_key": server is not None}
     pids = {"server_pid": server_pid, "database_pid": database_pid}
     plans = [_plan(kind, wanted, {**base, **pids}) for kind in kinds]
     return _run(plans, url if server is None else None, json_file, picture, check=check)
@@ -206,7 +209,8 @@ def _run(plans: list[Plan], store: str | None, json_file: Path | None, picture: 
     from sixledger.cli.bench.report import missed, problems, report
 
     console = out()
-    found_machine, results = machine(), []
+    found_machine = machine()
+    results: list[dict[str, Any]] = []
     for plan in plans:
         result = _measure(plan, store)
         if not results:

@@ -50,7 +50,7 @@ async def _measure(plan: Plan) -> None:
 
 async def _has_echo(plan: Plan) -> bool:
     """Is it the server of a benchmark? Raises AioRpcError if nobody answers."""
-    caller = Caller(plan.address, tls=plan.tls, channels=1)
+    caller = Caller(plan.address, tls=plan.tls, key=plan.api_key, channels=1)
     try:
         call = caller.channel(0).unary_unary(echo.ECHO)
         await call(echo.request(100, 100), metadata=caller.metadata, timeout=_PATIENCE_S)

@@ -92,9 +92,10 @@ def _row_chooser(record: record_pb2.Record) -> int | None:
 class Caller:
     """Calls and streams to one server, over a few connections."""
 
-    def __init__(self, address: str, *, tls: str | None = None, channels: int = _CHANNELS, seed: int = 0) -> None:
+    def __init__(
+        self, address: str, *, tls: str | None = None, key: str = "", channels: int = _CHANNELS, seed: int = 0
+    ) -> None:
         self._address, self._tls = address, tls
-        key = os.environ.get("SIXLEDGER_API_KEY", "")
         self.metadata = [("authorization", f"Bearer {key}")] if key else None
         self.chance = Random(seed)  # noqa: S311  # repeatable on purpose
         #: Calls that were made by `call`.

@@ -38,12 +38,16 @@ class Meter:
     """Reads the processor time of this process, of a server and of a database, each with its child processes."""
 
     def __init__(self, server_pid: int | None = None, database_pid: int | None = None) -> None:
-        self._server_pid, self._database_pid = server_pid, database_pid
+        self._pids = (server_pid, database_pid)
+        self._families: list[list[psutil.Process] | None] = [None, None]
+
+    def look(self) -> None:
+        """Find the child processes. It takes many milliseconds: not while anything is measured."""
+        self._families = [_family(pid) for pid in self._pids]
 
     def read(self) -> Reading:
-        """The time used so far. A process that has gone counts as unknown."""
-        server = _usage(self._server_pid)
-        database = _usage(self._database_pid)
+        """The time used so far by the processes that `look` found. One that has gone counts as unknown."""
+        server, database = (_usage(family) for family in self._families)
         return Reading(
             time.process_time(),
             None if server is None else server[0],
@@ -52,17 +56,27 @@ class Meter:
         )
 
 
-def _usage(pid: int | None) -> tuple[float, int] | None:
-    """Processor seconds and memory in bytes of a process and those that it started."""
+def _family(pid: int | None) -> list[psutil.Process] | None:
+    """A process, first, and those that it started."""
     if pid is None:
         return None
     try:
         parent = psutil.Process(pid)
+        return [parent, *parent.children(recursive=True)]
+    except psutil.Error:
+        return None
+
+
+def _usage(family: list[psutil.Process] | None) -> tuple[float, int] | None:
+    """Processor seconds and memory in bytes of a process and those that it started."""
+    if family is None:
+        return None
+    parent, *children = family
+    try:
         times = parent.cpu_times()
         # Children that have ended are in their parent's account; those that live have their own.
         seconds = sum(getattr(times, name, 0.0) for name in ("user", "system", "children_user", "children_system"))
         memory = int(parent.memory_info().rss)
-        children = parent.children(recursive=True)
     except psutil.Error:
         return None
     for child in children:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -77,6 +78,13 @@ class Plan:
     echo: bool = True
     #: How to encrypt: `system`, or a PEM file; None: not at all.
     tls: str | None = None
+    #: Show the API key of the environment? A server of its own knows none.
+    shows_key: bool = False
+
+    @property
+    def api_key(self) -> str:
+        """The API key for every call; empty: none. It is no field, as plans are passed on as text."""
+        return os.environ.get("SIXLEDGER_API_KEY", "") if self.shows_key else ""
 
     @property
     def kind(self) -> Kind:

@@ -70,16 +70,17 @@ class _Run:
 
     def __init__(self, window: Window, meter: Meter, warmup_s: float, begun: float | None = None) -> None:
         self.window, self.meter = window, meter
+        meter.look()
         self.begun = time.perf_counter() if begun is None else begun
         #: From here on everything counts.
         self.counts_from = self.begun + warmup_s
-        self._warm_up = asyncio.create_task(self._read_after(warmup_s))
+        self._warm_up = asyncio.create_task(self._read_when_warm())
         self._first: Reading | None = None
         self._first_at = 0.0
 
-    async def _read_after(self, seconds: float) -> None:
-        if seconds:
-            await asyncio.sleep(seconds)
+    async def _read_when_warm(self) -> None:
+        if (wait := self.counts_from - time.perf_counter()) > 0:
+            await asyncio.sleep(wait)
         self._first, self._first_at = self.meter.read(), time.perf_counter()
 
     async def ask(self, lane: Lane, due: float) -> None:
@@ -113,19 +114,20 @@ async def open_window(
     warmup_s: float = 0.0,
     drain_s: float = 10.0,
     begun: float | None = None,
+    rate: float | None = None,
     meter: Meter | None = None,
     tell: Tell | None = None,
 ) -> Window:
     """Send a request at each of `moments` (seconds from `begun` on, ascending), whatever the replies do.
 
-    `begun` is a moment of `time.perf_counter`, by default now.
+    `begun` is a moment of `time.perf_counter`, by default now; `rate` is what the schedule was made for.
 
     A free lane takes the next moment and waits for it. If none is free, requests that are due queue up, and the time
     in the queue is part of their latency. `seconds` is how long the schedule is, warm-up included; `drain_s` after its
     end nobody waits any longer: requests without a reply count as unfinished, with the time that they have waited.
     """
     counted = sum(moment >= warmup_s for moment in moments)
-    window = Window(due=counted, rate=counted / (seconds - warmup_s))
+    window = Window(due=counted, rate=rate or counted / (seconds - warmup_s))
     run = _Run(window, meter or Meter(), warmup_s, begun)
     first, left = run.begun, iter(moments)
     clock, waiting = time.perf_counter, Counter[float]()

@@ -42,6 +42,10 @@ class MatchRow:
     rematch_of: bytes = b""
     #: The first deadline of its armed timers, in microseconds since 1970-01-01 UTC; 0: none is armed.
     next_deadline_us: int = 0
+    #: How many records it has in an archive, where those behind record 0 have gone; 0: all are here.
+    archived: int = 0
+    #: Hash of the last of those, 32 bytes; empty if all are here.
+    archived_hash: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,10 @@ class UnknownOutcome(StoreError):
     """
 
 
+class RecordsArchived(StoreError):
+    """The records that were asked for have left the store for an archive: `MatchRow.archived` of the match."""
+
+
 class Store(ABC):
     """A store of matches and their ledgers.
 
@@ -195,7 +203,8 @@ class Store(ABC):
     async def append(self, entry: Entry) -> AppendResult:
         """Append one record. Several callers may wait at once; each gets its own result.
 
-        RequestTaken goes before SeqTaken where both apply, so that a command sent again finds its record.
+        RequestTaken goes before SeqTaken where both apply, so that a command sent again finds its record. Nothing is
+        appended to a match whose records have left for an archive.
         """
 
     @abstractmethod
@@ -204,7 +213,10 @@ class Store(ABC):
 
     @abstractmethod
     async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
-        """At most `limit` records from number `first` on, in order; empty if there are none."""
+        """At most `limit` records from number `first` on, in order; empty if there are none.
+
+        Raises RecordsArchived if any of them have left the store.
+        """
 
     @abstractmethod
     async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
@@ -261,6 +273,31 @@ class Store(ABC):
     @abstractmethod
     async def replace_secret(self, match_id: bytes, before: bytes, after: bytes) -> bool:
         """Keep another form of the root secret of a match. False, and nothing changed, if the kept one is another."""
+
+    @abstractmethod
+    async def archivable(self, status: int, before_us: int, *, after: Cursor | None, limit: int) -> Sequence[Cursor]:
+        """At most `limit` matches of this status that were opened before a time and have their records here.
+
+        Oldest first (ties by match id), after the given one.
+        """
+
+    @abstractmethod
+    async def archive(self, match_id: bytes, records: int, last_hash: bytes) -> bool:
+        """Drop the records behind record 0 of a match, which has `records` in all, safe elsewhere.
+
+        `last_hash` is the hash of the last one. Numbers and idempotency keys stay, and so do record 0, which lists
+        show, and the match row. The match must have ended: nothing may be about to be appended to it. All or nothing,
+        and harmless when repeated. True: it is archived like that now. False, and nothing changed: there is no such
+        match, or it has another number of records.
+        """
+
+    @abstractmethod
+    async def unarchive(self, match_id: bytes, records: Sequence[bytes]) -> bool:
+        """Keep the records of an archived match again: all of them are given, from number 0 on.
+
+        All or nothing, and harmless when repeated. True: its records are here now. False, and nothing changed: there
+        is no such match, or another number of records has left.
+        """
 
     @abstractmethod
     async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:

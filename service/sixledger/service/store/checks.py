@@ -6,7 +6,7 @@ rejects would otherwise fail the appends of others too.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sixledger.service.store.base import ApiKeyRow, Cursor, Due, Entry, MatchRow, TokenFloor
 
@@ -31,6 +31,8 @@ def check_creation(row: MatchRow, first: Entry) -> None:
     _check_text("owner", row.owner)
     if row.rematch_of:
         check_id("rematch_of", row.rematch_of)
+    if row.archived or row.archived_hash:
+        raise ValueError("a new match has its records here: archived must be 0")
     _check_fields(first)
     if first.match_id != row.match_id:
         raise ValueError("record 0 belongs to another match than the row")
@@ -133,6 +135,32 @@ def check_secrets_page(after: bytes | None, limit: int) -> None:
     _check_number("limit", limit, _MAX_I64)
     if after is not None:
         check_id("match_id", after)
+
+
+def check_archivable(status: int, before_us: int, after: Cursor | None, limit: int) -> None:
+    """Raise ValueError unless a page of matches to archive can be asked for like this."""
+    check_listing(status, None, after, limit)
+    _check_number("before_us", before_us, _MAX_I64)
+
+
+def check_archive(match_id: bytes, records: int, last_hash: bytes) -> None:
+    """Raise ValueError unless the records of a match can leave like this."""
+    check_id("match_id", match_id)
+    _check_number("records", records, _MAX_U32)
+    if records < 2:
+        raise ValueError("records must be at least 2: a match that has ended has more than record 0")
+    if len(last_hash) != 32:
+        raise ValueError(f"last_hash must be 32 bytes, not {len(last_hash)}")
+
+
+def check_unarchive(match_id: bytes, records: Sequence[bytes]) -> None:
+    """Raise ValueError unless the records of a match can come back like this."""
+    check_id("match_id", match_id)
+    if len(records) < 2:
+        raise ValueError("records must be at least 2: a match that has ended has more than record 0")
+    for record in records:
+        if len(record) > MAX_RECORD_BYTES:
+            raise ValueError(f"a record may have {MAX_RECORD_BYTES} bytes, not {len(record)}")
 
 
 def check_deadlines(after: Due | None, limit: int) -> None:

@@ -14,6 +14,7 @@ from sixledger.service.store.base import (
     Due,
     Entry,
     MatchRow,
+    RecordsArchived,
     RequestTaken,
     SeqTaken,
     Store,
@@ -22,6 +23,8 @@ from sixledger.service.store.base import (
 )
 from sixledger.service.store.checks import (
     check_api_key,
+    check_archivable,
+    check_archive,
     check_creation,
     check_deadlines,
     check_entry,
@@ -34,6 +37,7 @@ from sixledger.service.store.checks import (
     check_page,
     check_secrets_page,
     check_statuses,
+    check_unarchive,
 )
 from sixledger.service.store.sealing import opened, sealed
 
@@ -41,7 +45,8 @@ from sixledger.service.store.sealing import opened, sealed
 @dataclass(slots=True)
 class _Match:
     row: MatchRow
-    records: list[bytes] = field(default_factory=list, repr=False)
+    #: None in the place of one that has left for an archive.
+    records: list[bytes | None] = field(default_factory=list, repr=False)
     #: Record number by (kind, seat, request id).
     requests: dict[tuple[int, int, bytes], int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
@@ -116,7 +121,7 @@ class MemoryStore(Store):
         taken = match.requests.get((entry.kind, entry.seat, entry.request_id))
         if taken is not None:
             return RequestTaken(taken)
-        if entry.seq != len(match.records):
+        if entry.seq != len(match.records) or match.row.archived:
             return SeqTaken()
         deadline_us = match.row.next_deadline_us
         match.add(entry)
@@ -141,7 +146,12 @@ class MemoryStore(Store):
         """As `Store.records`."""
         check_page(first, limit)
         match = self._find(match_id)
-        return [] if match is None else match.records[first : first + limit]
+        found: list[bytes] = []
+        for record in [] if match is None else match.records[first : first + limit]:
+            if record is None:
+                raise RecordsArchived(f"the records of match {match_id.hex()} are archived")
+            found.append(record)
+        return found
 
     async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
         """As `Store.find_request`."""
@@ -238,6 +248,39 @@ class MemoryStore(Store):
         if match is None or match.row.root_secret != before:
             return False
         match.row = replace(match.row, root_secret=after)
+        return True
+
+    async def archivable(self, status: int, before_us: int, *, after: Cursor | None, limit: int) -> Sequence[Cursor]:
+        """As `Store.archivable`."""
+        check_archivable(status, before_us, after, limit)
+        self._check_open()
+        start = 0 if after is None else bisect_right(self._order, (after.created_us, after.match_id))
+        end = bisect_left(self._order, (before_us, b""))
+        rows = (self._matches[match_id].row for _, match_id in self._order[start:end])
+        found = [Cursor(row.created_us, row.match_id) for row in rows if row.status == status and not row.archived]
+        return found[:limit]
+
+    async def archive(self, match_id: bytes, records: int, last_hash: bytes) -> bool:
+        """As `Store.archive`."""
+        check_archive(match_id, records, last_hash)
+        match = self._find(match_id)
+        if match is None or len(match.records) != records:
+            return False
+        if match.row.archived:
+            return match.row.archived_hash == last_hash
+        match.records[1:] = [None] * (records - 1)
+        match.row = replace(match.row, archived=records, archived_hash=last_hash)
+        return True
+
+    async def unarchive(self, match_id: bytes, records: Sequence[bytes]) -> bool:
+        """As `Store.unarchive`."""
+        check_unarchive(match_id, records)
+        match = self._find(match_id)
+        if match is None or len(match.records) != len(records):
+            return False
+        if match.row.archived:
+            match.records[1:] = records[1:]
+            match.row = replace(match.row, archived=0, archived_hash=b"")
         return True
 
     async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:

@@ -26,6 +26,8 @@ from sixledger.service.store.base import (
 )
 from sixledger.service.store.checks import (
     check_api_key,
+    check_archivable,
+    check_archive,
     check_creation,
     check_deadlines,
     check_entry,
@@ -38,7 +40,9 @@ from sixledger.service.store.checks import (
     check_page,
     check_secrets_page,
     check_statuses,
+    check_unarchive,
 )
+from sixledger.service.store.postgres_archive import archive, unarchive
 from sixledger.service.store.postgres_link import DATABASE_ERRORS, Link, told
 from sixledger.service.store.postgres_reader import Reader
 from sixledger.service.store.postgres_session import Session
@@ -48,7 +52,7 @@ from sixledger.service.store.postgres_writer import Job
 from sixledger.service.store.sealing import opened, sealed
 
 if TYPE_CHECKING:
-    pass
+    from sixledger.service.store.postgres_link import Pooled
 
 T = TypeVar("T")
 
@@ -186,6 +190,21 @@ class PostgresStore(Store):
         row = await self._read(lambda reader: reader.match(match_id))
         return row is not None and row.root_secret == after
 
+    async def archivable(self, status: int, before_us: int, *, after: Cursor | None, limit: int) -> Sequence[Cursor]:
+        """As `Store.archivable`."""
+        check_archivable(status, before_us, after, limit)
+        return await self._read(lambda reader: reader.archivable(status, before_us, after, limit))
+
+    async def archive(self, match_id: bytes, records: int, last_hash: bytes) -> bool:
+        """As `Store.archive`."""
+        check_archive(match_id, records, last_hash)
+        return await self._move(lambda connection: archive(connection, match_id, records, last_hash))
+
+    async def unarchive(self, match_id: bytes, records: Sequence[bytes]) -> bool:
+        """As `Store.unarchive`."""
+        check_unarchive(match_id, records)
+        return await self._move(lambda connection: unarchive(connection, match_id, records))
+
     async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
         """As `Store.deadlines`."""
         check_deadlines(after, limit)
@@ -216,6 +235,14 @@ class PostgresStore(Store):
             return await session.run(lambda connection: query(Reader(connection)))
         except DATABASE_ERRORS as error:
             raise StoreError(f"the store could not read: {told(error)}") from error
+
+    async def _move(self, work: Callable[[Pooled], Awaitable[bool]]) -> bool:
+        """Let records leave or come back. It may run twice, and then finds that it is done."""
+        session = self._opened()
+        try:
+            return await session.run(work)
+        except DATABASE_ERRORS as error:
+            raise StoreError(f"the store could not write: {told(error)}") from error
 
     async def _execute(self, statement: str, *values: object) -> None:
         """Run a statement that may run twice."""

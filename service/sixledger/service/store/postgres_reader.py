@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sixledger.service.store.base import ApiKeyRow, Cursor, Due, MatchRow
+from sixledger.service.store.base import ApiKeyRow, Cursor, Due, MatchRow, RecordsArchived
 
 if TYPE_CHECKING:
     from sixledger.service.store.postgres_link import Pooled
 
 _COLUMNS = (
     "match_id, game, seats, created_us, root_secret, status, joined, owner, private, no_spectators, rematch_of, "
-    "next_deadline_us"
+    "next_deadline_us, archived, archived_hash"
 )
 _KEY_COLUMNS = "id, name, digest, scopes, created_us, expires_us, calls_per_second, open_matches, owner"
 
@@ -33,6 +33,8 @@ class Reader:
         rows = await self._connection.fetch(
             "SELECT record FROM records WHERE match_id = $1 AND seq >= $2 ORDER BY seq LIMIT $3", match_id, first, limit
         )
+        if any(row[0] is None for row in rows):
+            raise RecordsArchived(f"the records of match {match_id.hex()} are archived")
         return [row[0] for row in rows]
 
     async def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
@@ -129,6 +131,18 @@ class Reader:
             limit,
         )
         return [(row[0], row[1]) for row in rows]
+
+    async def archivable(self, status: int, before_us: int, after: Cursor | None, limit: int) -> list[Cursor]:
+        """As Store.archivable."""
+        rows = await self._connection.fetch(
+            "SELECT created_us, match_id FROM matches WHERE status = $1 AND archived = 0 AND created_us < $2 "
+            "AND (created_us, match_id) > ($3, $4) ORDER BY created_us, match_id LIMIT $5",
+            status,
+            before_us,
+            *((after.created_us, after.match_id) if after else (-1, b"")),
+            limit,
+        )
+        return [Cursor(*row) for row in rows]
 
     async def deadlines(self, after: Due | None, limit: int) -> list[Due]:
         """As Store.deadlines."""

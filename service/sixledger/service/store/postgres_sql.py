@@ -6,14 +6,15 @@ parts of a statement see the same moment, and change all or nothing.
 
 from __future__ import annotations
 
-# What may be inserted: the record before it exists, and neither of its keys. The order of the rows is that of the keys:
-# two batches of two processes that want the same rows then wait for each other in one direction only.
+# What may be inserted: the record before it exists and has not left for an archive, and neither of its keys exists.
+# The order of the rows is that of the keys: two batches of two processes that want the same rows then wait for each
+# other in one direction only.
 _APPENDED = """
     INSERT INTO records (match_id, seq, kind, seat, request_id, record)
     SELECT e.match_id, e.seq, e.kind, e.seat, e.request_id, e.record
     FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[])
         AS e (match_id, seq, kind, seat, request_id, record)
-    JOIN records p ON p.match_id = e.match_id AND p.seq = e.seq - 1
+    JOIN records p ON p.match_id = e.match_id AND p.seq = e.seq - 1 AND p.record IS NOT NULL
     ORDER BY e.match_id
     ON CONFLICT DO NOTHING
     RETURNING match_id

@@ -26,6 +26,8 @@ from sixledger.service.store.base import (
 )
 from sixledger.service.store.checks import (
     check_api_key,
+    check_archivable,
+    check_archive,
     check_creation,
     check_deadlines,
     check_entry,
@@ -38,9 +40,11 @@ from sixledger.service.store.checks import (
     check_page,
     check_secrets_page,
     check_statuses,
+    check_unarchive,
 )
 from sixledger.service.store.group_commit import GroupCommit
 from sixledger.service.store.sealing import opened, sealed
+from sixledger.service.store.sqlite_archive import Leave, Return
 from sixledger.service.store.sqlite_checkpoint import Checkpointer
 from sixledger.service.store.sqlite_lock import FileLock
 from sixledger.service.store.sqlite_reader import Reader
@@ -220,6 +224,23 @@ class SqliteStore(Store):
         row = await self._read(lambda reader: reader.match(match_id))
         return row is not None and row.root_secret == after
 
+    async def archivable(self, status: int, before_us: int, *, after: Cursor | None, limit: int) -> Sequence[Cursor]:
+        """As `Store.archivable`."""
+        check_archivable(status, before_us, after, limit)
+        return await self._read(lambda reader: reader.archivable(status, before_us, after, limit))
+
+    async def archive(self, match_id: bytes, records: int, last_hash: bytes) -> bool:
+        """As `Store.archive`."""
+        check_archive(match_id, records, last_hash)
+        result = await self._opened().commits.submit(match_id, Leave(match_id, records, last_hash), 200)
+        return isinstance(result, Appended)
+
+    async def unarchive(self, match_id: bytes, records: Sequence[bytes]) -> bool:
+        """As `Store.unarchive`."""
+        check_unarchive(match_id, records)
+        job = Return(match_id, list(records))
+        return isinstance(await self._opened().commits.submit(match_id, job, sum(map(len, records))), Appended)
+
     async def deadlines(self, *, after: Due | None, limit: int) -> Sequence[Due]:
         """As `Store.deadlines`."""
         check_deadlines(after, limit)
@@ -278,7 +299,7 @@ class _Engine:
         self._settings = settings
         self._resources = ExitStack()
         self._idle: list[Reader] = []
-        self.commits: GroupCommit[Job | Aside, AppendResult] = GroupCommit(
+        self.commits: GroupCommit[Job | Aside | Leave | Return, AppendResult] = GroupCommit(
             self._write, max_jobs=settings.max_batch, max_bytes=settings.max_batch_bytes, wrote=flushed
         )
         self.threads = ThreadPoolExecutor(settings.readers, "store-reader")
@@ -339,7 +360,7 @@ class _Engine:
         """Floors of tokens by match id and seat, as they are now."""
         return self._writer.floors
 
-    def _write(self, jobs: Sequence[Job | Aside]) -> list[AppendResult]:
+    def _write(self, jobs: Sequence[Job | Aside | Leave | Return]) -> list[AppendResult]:
         results = self._writer.write_all(jobs)
         rows = sum(isinstance(result, Appended) for result in results)
         if rows:

@@ -6,13 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from sixledger.service.store.base import ApiKeyRow, Cursor, Due, MatchRow
+from sixledger.service.store.base import ApiKeyRow, Cursor, Due, MatchRow, RecordsArchived
 from sixledger.service.store.sqlite_schema import SEQ_BITS
 from sixledger.service.store.sqlite_writer import FITTING_NAMES
 
 _COLUMNS = (
     "match_id, game, seats, created_us, root_secret, status, joined, owner, private, no_spectators, rematch_of, "
-    "next_deadline_us"
+    "next_deadline_us, archived, archived_hash"
 )
 _KEY_COLUMNS = "id, name, digest, scopes, created_us, expires_us, calls_per_second, open_matches, owner"
 _LARGEST_SEQ = (1 << SEQ_BITS) - 1
@@ -36,10 +36,12 @@ class Reader:
             return []
         start = match << SEQ_BITS
         rows = self._connection.execute(
-            """SELECT r.record FROM places p CROSS JOIN records r ON r.id = p.record
+            """SELECT r.record FROM places p LEFT JOIN records r ON r.id = p.record
             WHERE p.id BETWEEN ? AND ? ORDER BY p.id LIMIT ?""",
             (start | first, start | _LARGEST_SEQ, limit),
         ).fetchall()
+        if any(record is None for (record,) in rows):
+            raise RecordsArchived(f"the records of match {match_id.hex()} are archived")
         return [record for (record,) in rows]
 
     def find_request(self, match_id: bytes, kind: int, seat: int, request_id: bytes) -> int | None:
@@ -148,6 +150,16 @@ class Reader:
             "SELECT match_id, root_secret FROM matches WHERE match_id > ? ORDER BY match_id LIMIT ?",
             (after or b"", limit),
         ).fetchall()
+
+    def archivable(self, status: int, before_us: int, after: Cursor | None, limit: int) -> list[Cursor]:
+        """As Store.archivable."""
+        rows = self._connection.execute(
+            """SELECT created_us, match_id FROM matches
+            WHERE status = ? AND archived = 0 AND created_us < ? AND (created_us, match_id) > (?, ?)
+            ORDER BY created_us, match_id LIMIT ?""",
+            (status, before_us, *((after.created_us, after.match_id) if after else (-1, b"")), limit),
+        ).fetchall()
+        return [Cursor(*row) for row in rows]
 
     def deadlines(self, after: Due | None, limit: int) -> list[Due]:
         """As Store.deadlines."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from sixledger.service.store.base import StoreError
 
 #: `PRAGMA user_version` of the tables below. A change of them gets the next number and a migration.
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 #: `PRAGMA application_id`: "6LGR". Tells our files from other people's.
 APPLICATION_ID = 0x364C4752
 #: RETURNING, and the repairs of WAL that came with it.
@@ -66,6 +66,11 @@ CREATE TABLE api_keys (
     3: """
 ALTER TABLE matches ADD COLUMN next_deadline_us INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX matches_by_deadline ON matches (next_deadline_us, match_id) WHERE next_deadline_us > 0;
+""",
+    4: """
+ALTER TABLE matches ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE matches ADD COLUMN archived_hash BLOB NOT NULL DEFAULT x'';
+CREATE INDEX matches_to_archive ON matches (status, created_us, match_id) WHERE archived = 0;
 """,
 }
 

@@ -18,6 +18,7 @@ from sixledger.service.store.base import (
     SeqTaken,
     TokenFloor,
 )
+from sixledger.service.store.sqlite_archive import Leave, Return, come_back, leave
 from sixledger.service.store.sqlite_schema import SEQ_BITS
 
 #: Rows of one INSERT. A statement costs a wait for the interpreter lock, and compiling it grows with its rows.
@@ -38,13 +39,15 @@ _COLUMNS = 7
 
 _APPENDED = Appended()
 _SEQ_TAKEN = SeqTaken()
+#: Next number of a match whose records have left: no record has it.
+_CLOSED = -1
 
 RAISE_FLOOR = (
     "INSERT INTO token_floors VALUES (?, ?, ?, ?) ON CONFLICT (match_id, seat) DO UPDATE SET "
     "generation = max(generation, excluded.generation), until_us = max(until_us, excluded.until_us)"
 )
 PUT_API_KEY = "INSERT OR REPLACE INTO api_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_OPEN_MATCH = f"INSERT INTO matches VALUES ({','.join('?' * 13)})"  # noqa: S608 - question marks
+_OPEN_MATCH = f"INSERT INTO matches VALUES ({','.join('?' * 15)})"  # noqa: S608 - question marks
 #: The names of a match, of a seat and with this text; each given twice, and null is any.
 FITTING_NAMES = (
     "(? IS NULL OR match = (SELECT id FROM matches WHERE match_id = ?)) AND (? IS NULL OR seat = ?) "
@@ -103,13 +106,40 @@ class BatchWriter:
         }
         self._read_numbers()
 
-    def write_all(self, jobs: Sequence[Job | Aside]) -> list[AppendResult]:
-        """As `write`, with changes beside the matches among the jobs; if it raises, those may have been made."""
+    def write_all(self, jobs: Sequence[Job | Aside | Leave | Return]) -> list[AppendResult]:
+        """As `write`, with changes beside the matches among the jobs; if it raises, those may have been made.
+
+        What leaves for an archive or comes back has the result Appended if it is so now, else SeqTaken.
+        """
         asides = [job for job in jobs if isinstance(job, Aside)]
         if asides:
             self._write_asides(asides)
+        moved = iter([self._move(job) for job in jobs if isinstance(job, Leave | Return)])
         appends = iter(self.write([job for job in jobs if isinstance(job, Job)]))
-        return [_APPENDED if isinstance(job, Aside) else next(appends) for job in jobs]
+        results: list[AppendResult] = []
+        for job in jobs:
+            if isinstance(job, Aside):
+                results.append(_APPENDED)
+            else:
+                results.append(next(appends) if isinstance(job, Job) else next(moved))
+        return results
+
+    def _move(self, job: Leave | Return) -> AppendResult:
+        """Let the records of a match leave, or come back, in a transaction of its own."""
+        self._roll_back()
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            if isinstance(job, Leave):
+                done, added = leave(self._connection, job), 0
+            else:
+                done, added = come_back(self._connection, job, self._records + 1)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        self._heads.pop(job.match_id, None)
+        self._records += added
+        return _APPENDED if done else _SEQ_TAKEN
 
     def _write_asides(self, asides: Sequence[Aside]) -> None:
         self._roll_back()
@@ -188,11 +218,11 @@ class BatchWriter:
             f"""SELECT match_id, m.id, (
                 SELECT p.id FROM places p WHERE p.id >= m.id << {SEQ_BITS} AND p.id < (m.id + 1) << {SEQ_BITS}
                 ORDER BY p.id DESC LIMIT 1
-            ) FROM matches m WHERE match_id IN ({marks})""",  # noqa: S608 - question marks and a constant
+            ), m.archived FROM matches m WHERE match_id IN ({marks})""",  # noqa: S608 - question marks and a constant
             missing,
         ).fetchall()
-        for match_id, match, last in rows:
-            self._heads[match_id] = _Head(match, last - (match << SEQ_BITS) + 1)
+        for match_id, match, last, archived in rows:
+            self._heads[match_id] = _Head(match, _CLOSED if archived else last - (match << SEQ_BITS) + 1)
 
     def _find_taken(self, batch: list[_Placed], results: list[AppendResult]) -> None:
         """Put RequestTaken into `results` for those whose idempotency key was used before."""
@@ -253,6 +283,7 @@ class BatchWriter:
                     (
                         match, row.match_id, row.game, row.seats, row.created_us, row.root_secret, row.status,
                         row.joined, row.owner, row.private, row.no_spectators, row.rematch_of, row.next_deadline_us,
+                        0, b"",
                     ),
                 ))  # fmt: skip
             arrivals += (number, match, entry.seq, entry.kind, entry.seat, entry.request_id, entry.record)

@@ -9,14 +9,14 @@ from sixledger.cli.bench.lanes import Supply, command_lanes, echo_lanes
 from sixledger.cli.bench.matches import CARDS, Caller, Table
 from sixledger.cli.bench.plan import Plan
 from sixledger.cli.bench.scenarios.session import Session
-from sixledger.cli.bench.window import Window
+from sixledger.cli.bench.window import Exhausted, Window
 
 #: Commands of a prepared match: two seats play one round.
 PER_MATCH = 2 * CARDS
 #: How p99 may stand to the echo's at half of what the server takes.
 P99_REACH = 3.0
-#: What a server is expected to take before anybody has looked, in commands a second.
-_GUESS = 4000.0
+#: How long the first look at what a server takes is, at most, in seconds.
+_GLANCE_S = 0.5
 #: Windows that find out how much a server takes, before half of it is sent, are no longer than this, in seconds.
 _LOOK_S = 3.0
 
@@ -42,16 +42,21 @@ class Commands:
 
         return Supply(await self._session.prepare(count, opened), cold=self._cold)
 
+    async def look(self) -> None:
+        """Find out roughly what the server takes: it says how many matches a window needs."""
+        supply = await self._supply(self._plan.concurrency * PER_MATCH)
+        async with command_lanes(self._caller, self._plan.concurrency, supply, streams=self._streams) as lanes:
+            window = await self._session.closed(lanes, 0, "a first look", _GLANCE_S, warm=True)
+        self._seen = max(window.per_s, 1.0)
+
     async def saturated(self, number: int, seconds: float) -> Window:
-        """As many commands as the server takes."""
-        if not self._seen:  # a first look, which does not count, says how many matches a window needs
-            self._seen = _GUESS
-            self._seen = (await self.saturated(number, min(seconds, 1.0))).per_s
-        supply = await self._supply(self._seen * (seconds + 1) * 1.4)
-        lanes = command_lanes(self._caller, self._plan.concurrency, supply, streams=self._streams)
-        async with lanes as ready:
-            window = await self._session.closed(ready, number, "saturating with commands", seconds)
-        self._sizes, self._seen = supply.mean_sizes(), window.per_s
+        """As many commands as the server takes. Raises Exhausted if it takes far more than before."""
+        supply = await self._supply(self._seen * (seconds + min(self._plan.warmup_s, 1.0)) * 1.5)
+        async with command_lanes(self._caller, self._plan.concurrency, supply, streams=self._streams) as lanes:
+            window = await self._session.closed(lanes, number, "saturating with commands", seconds)
+        if not window.done:
+            raise Exhausted
+        self._sizes, self._seen = supply.mean_sizes(), max(self._seen, window.per_s)
         return window
 
     async def at(self, rate: float, number: int) -> Window:
@@ -95,6 +100,7 @@ async def _saturate(plan: Plan, side: Commands, found: Found) -> float:
     """Find out what the server takes at most: replies a second."""
     seconds = plan.seconds if plan.mode == "saturate" else min(plan.seconds, _LOOK_S)
     measured, echoed = [], []
+    await side.look()
     for number in range(plan.rounds):
         measured.append(await side.saturated(number, seconds))
         if plan.echo:

@@ -28,7 +28,12 @@ class Session:
 
     def caller(self, streams: int = 0) -> Caller:
         """Connections for so many streams."""
-        return Caller(self.plan.address, tls=self.plan.tls, channels=channels_for(streams), seed=self.plan.seed)
+        return self.connected(channels_for(streams))
+
+    def connected(self, channels: int) -> Caller:
+        """So many connections."""
+        plan = self.plan
+        return Caller(plan.address, tls=plan.tls, key=plan.api_key, channels=channels, seed=plan.seed)
 
     async def prepare(self, count: int, make: Callable[[int], Awaitable[Table]], what: str = "matches") -> list[Table]:
         """So many matches."""
@@ -61,17 +66,19 @@ class Session:
             warmup_s=plan.warmup_s,
             drain_s=max(_DRAIN_S, plan.seconds),
             begun=begun,
+            rate=rate,
             meter=self.meter,
             tell=lambda share: self.say(f"{what}, window {number + 1}", share),
         )
 
-    async def closed(self, lanes: Sequence[Lane], number: int, what: str, seconds: float | None = None) -> Window:
-        """As many requests as the server takes, window `number`."""
-        plan = self.plan
-        warmup = min(plan.warmup_s, 1.0)
+    async def closed(
+        self, lanes: Sequence[Lane], number: int, what: str, seconds: float, *, warm: bool = False
+    ) -> Window:
+        """As many requests as the server takes, window `number`; without a warm-up if everything is `warm`."""
+        warmup = 0.0 if warm else min(self.plan.warmup_s, 1.0)
         return await closed_window(
             lanes,
-            warmup + (seconds or plan.seconds),
+            warmup + seconds,
             warmup_s=warmup,
             meter=self.meter,
             tell=lambda share: self.say(f"{what}, window {number + 1}", share),

@@ -12,7 +12,7 @@ from sixledger.cli.bench import echo
 from sixledger.cli.bench.found import Figure, Found, Side
 from sixledger.cli.bench.lanes import Supply, UnaryLane
 from sixledger.cli.bench.listeners import CAUGHT_UP, PATIENCE_S, WATCH
-from sixledger.cli.bench.matches import END, Caller
+from sixledger.cli.bench.matches import END
 from sixledger.cli.bench.scenarios.session import Session
 from sixledger.cli.bench.window import Lane, Refused, Window, open_window
 from sixledger.v1 import match_service_pb2
@@ -55,9 +55,7 @@ async def reconnect_storm(session: Session) -> Found:
 async def _storm(session: Session, method: str, requests: Sequence[bytes]) -> Window:
     """Open so many streams at once over new connections; a request ends when its stream has caught up."""
     plan = session.plan
-    callers = [
-        Caller(plan.address, tls=plan.tls, channels=1) for _ in range(min(plan.concurrency, max(len(requests) // 4, 1)))
-    ]
+    callers = [session.connected(1) for _ in range(min(plan.concurrency, max(len(requests) // 4, 1)))]
     bare = method == echo.LISTEN
     calls: list[Any] = []
 

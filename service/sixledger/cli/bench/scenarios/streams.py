@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 
 from sixledger.cli.bench import echo
 from sixledger.cli.bench.found import Figure, Found, Ratio, Side
@@ -14,6 +15,12 @@ from sixledger.cli.bench.matches import Caller, Table
 from sixledger.cli.bench.scenarios.commands import PER_MATCH
 from sixledger.cli.bench.scenarios.session import Session
 from sixledger.cli.bench.window import Window
+
+_IDLE, _BARE = "an idle match with a stream", "a bare idle stream"
+#: A window that begins a little later is ready when it does, in seconds.
+_AHEAD_S = 0.05
+#: Streams that are opened and left before memory is looked at.
+_FIRST = 50
 
 
 async def watchers(session: Session) -> Found:
@@ -60,7 +67,7 @@ async def _delivered(
     try:
         await listeners.ready()
         moments = session.moments(plan.rate, number)
-        begun = time.perf_counter()
+        begun = time.perf_counter() + _AHEAD_S
         listeners.count_from(begun + plan.warmup_s)
         left = iter(moments)
 
@@ -77,7 +84,7 @@ async def _delivered(
     window.due *= listeners.count
     window.done = len(listeners.latency)
     window.latency = listeners.latency
-    window.rate = plan.rate * listeners.count
+    window.rate = plan.rate * listeners.count  # deliveries
     return window
 
 
@@ -85,7 +92,7 @@ async def idle(session: Session) -> Found:
     """Matches in which nothing happens, a stream each: their memory and time, and commands to others meanwhile."""
     plan = session.plan
     found = Found(plan.scenario, plan.mode)
-    caller = session.caller(plan.count)
+    caller = session.caller(2 * plan.count)
     try:
 
         async def opened(number: int) -> Table:
@@ -93,40 +100,51 @@ async def idle(session: Session) -> Found:
 
         tables = await session.prepare(plan.count, opened, "idle matches")
         requests = [watching(table) for table in tables]
-        # Whoever comes second may use memory that the first has left: the bare streams have hardly any.
-        bare = None
-        if plan.echo:
-            bare = await _resting(session, caller, echo.LISTEN, [b""] * plan.count, found, "a bare idle stream")
-        watched = await _resting(session, caller, WATCH, requests, found, "an idle match with a stream")
-        ratio = Ratio.of("memory of an idle stream by that of a bare one", [(watched, bare)])
-        found.ratios += [] if ratio is None else [ratio]
-
-        listeners = Listeners(caller, WATCH, requests, bare=False)
-        try:
-            await listeners.ready()
+        await _warm(caller, requests[:_FIRST], plan.echo)
+        async with AsyncExitStack() as streams:
+            bare, stay = None, await streams.enter_async_context(AsyncExitStack())
+            if plan.echo:
+                # They stay while the others come, or these would use the memory that they left.
+                bare = await _resting(session, caller, echo.LISTEN, [b""] * plan.count, found, _BARE, stay)
+            watched = await _resting(session, caller, WATCH, requests, found, _IDLE, streams)
+            await stay.aclose()
+            ratio = Ratio.of("memory of an idle match's stream by that of a bare one", [(watched, bare)])
+            found.ratios += [] if ratio is None else [ratio]
             await _beside(session, caller, found)
-        finally:
-            await listeners.close()
     finally:
         await caller.close()
     return found
 
 
+async def _warm(caller: Caller, requests: Sequence[bytes], with_echo: bool) -> None:
+    """Open the first streams of a server, which cost it more than all others, and leave."""
+    for method in (WATCH, echo.LISTEN) if with_echo else (WATCH,):
+        listeners = Listeners(caller, method, requests, bare=method == echo.LISTEN)
+        await listeners.ready()
+        await listeners.close()
+    await asyncio.sleep(0.2)
+
+
 async def _resting(
-    session: Session, caller: Caller, method: str, requests: Sequence[bytes], found: Found, what: str
+    session: Session,
+    caller: Caller,
+    method: str,
+    requests: Sequence[bytes],
+    found: Found,
+    what: str,
+    streams: AsyncExitStack,
 ) -> float | None:
-    """Open the streams and let them rest: bytes of memory for each, if the server can be measured."""
+    """Open the streams, for as long as `streams` lives, and let them rest: bytes of memory for each, if known."""
     plan = session.plan
+    session.meter.look()
     before = session.meter.read()
     listeners = Listeners(caller, method, requests, bare=method == echo.LISTEN)
-    try:
-        await listeners.ready()
-        opened = session.meter.read()
-        session.say(f"{len(requests):,} streams rest", 0.0)
-        await asyncio.sleep(plan.seconds)
-        rested = session.meter.read().since(opened)
-    finally:
-        await listeners.close()
+    streams.push_async_callback(listeners.close)
+    await listeners.ready()
+    opened = session.meter.read()
+    session.say(f"{len(requests):,} streams rest", 0.0)
+    await asyncio.sleep(plan.seconds)
+    rested = session.meter.read().since(opened)
     grown = opened.since(before).server_bytes
     if grown is None or rested.server_s is None:
         return None
