@@ -13,6 +13,7 @@ from sixledger.engine.schema import Malformed, Schema, parse_strict
 from sixledger.ledger import hashing
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.heads import MAX_TIME_US
+from sixledger.ledger.spelling import spelling_of
 from sixledger.v1 import game_pb2, record_pb2, replay_service_pb2
 
 FORMAT = 1
@@ -186,7 +187,7 @@ def read(
     if len(facts.owners) != len(parts.seals):
         raise tampered("openings", f"{len(parts.seals)} seals where {len(facts.owners)} are needed")
     for index in secret_events:
-        if visibility.split(public_events[index])[0] != public_events[index]:
+        if _holds_secrets(public_events[index]):
             raise tampered("openings", "a public part holds secret fields")
     values = _open(parts, body)
     facts.closed = [index for index in range(len(parts.seals)) if index not in values]
@@ -205,6 +206,11 @@ def read(
 def _is_secret(message: Message) -> bool:
     kind: Any = type(message)
     return visibility.classes(kind).kind != visibility.PUBLIC
+
+
+def _holds_secrets(public: Message) -> bool:
+    kind: Any = type(public)
+    return visibility.holds_any(public, visibility.classes(kind).secret)
 
 
 def _unpack(wrapping: Any, envelope: Message) -> Any:
@@ -280,17 +286,21 @@ def _merge_event(schema: Schema, public: Any, value: bytes) -> Any:
 
 
 def _merge_command(facts: Facts, schema: Schema, value: bytes | None) -> None:
-    if visibility.split(facts.command)[0] != facts.command:
+    if _holds_secrets(facts.command):
         raise tampered("openings", "the public part of a sealed command holds secret fields")
     if facts.signature:
         raise tampered("openings", "the signature of a sealed command lies in the open")
     if value is None:
         return
     try:
-        sealed = parse_strict(record_pb2.SealedCommand, value)
-        whole = schema.read_command(sealed.command)
+        sealed = spelling_of(schema).unseal(value)
     except (Malformed, MalformedCommand) as error:
         raise tampered("openings", f"the sealed command cannot be read: {error}") from error
-    if type(whole) is not type(facts.command) or visibility.split(whole)[0] != facts.command:
+    known = sealed.command.message  # others hold it, too
+    whole = type(known)()
+    whole.CopyFrom(known)
+    if sealed.command.public != facts.body.command and (
+        type(whole) is not type(facts.command) or visibility.split(whole)[0] != facts.command
+    ):
         raise tampered("openings", "the sealed command is not the one whose public part is recorded")
-    facts.command, facts.command_bytes, facts.signature = whole, sealed.command, sealed.signature
+    facts.command, facts.command_bytes, facts.signature = whole, sealed.data, sealed.signature
