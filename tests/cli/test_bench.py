@@ -374,6 +374,32 @@ def test_postgresql_has_its_own_processor_time(
 
 
 @pytest.mark.parametrize(
+    ("url", "environment", "local"),
+    [
+        ("postgresql://u:p@localhost/db", {}, True),
+        ("postgresql://u@127.0.0.1:5432,[::1]:5433/db", {}, True),
+        ("postgresql:///db?host=/tmp/pg", {"PGHOST": "example.org"}, True),
+        ("postgresql://u@%2Ftmp%2Fpg/db", {}, True),
+        ("postgresql:///db", {}, True),
+        ("postgresql:///db", {"PGHOST": "example.org"}, False),
+        ("postgresql:///db", {"PGSERVICE": "live"}, False),
+        ("postgresql:///db?service=live", {}, False),
+        ("postgresql://u@localhost:5432,example.org:5432/db", {}, False),
+        ("postgresql:///db?host=/tmp/pg,example.org", {}, False),
+        ("postgresql://u@localhost/db?host=example.org", {}, False),
+    ],
+)
+def test_a_database_is_of_this_machine_only_if_every_host_is_that_the_driver_may_try(
+    url: str, environment: dict[str, str], local: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PGHOST", "PGSERVICE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert all(map(command._is_local, command._database_hosts(url))) is local
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         ((), UNUSABLE, "name what to measure: unary, play, watchers"),

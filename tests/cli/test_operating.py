@@ -50,7 +50,7 @@ def test_open_matches_of_a_restored_store_are_read_only_until_the_operator_abort
         other = client.matches.create("nimmt", seats=2, options=ONE_ROUND, private=True)
         gone = client.matches.create("nimmt", seats=2, options=ONE_ROUND)
         client.matches.abort(gone.match_id, gone.owner_token)
-        assert "stop it first" in quick("admin", "restored", *here).refused(1)
+        assert "stop that one first" in quick("admin", "restored", *here).refused(1)
     both = sorted(each.match_id.hex() for each in (created, other))
     assert said(quick("admin", "restored", *here)) == {"act": "matches_marked_restored", "matches": both}
     assert json.loads(quick("admin", "restored", *here, "--json").out) == {"matches": []}
@@ -59,16 +59,26 @@ def test_open_matches_of_a_restored_store_are_read_only_until_the_operator_abort
         with pytest.raises(MatchRestored) as caught:
             client.matches.join(created.match_id, 0)
         assert (caught.value.retryable, "aborts this one" in caught.value.remedy) == (False, True)
-    assert said(quick("admin", "abort", both[0], *here)) == {"act": "matches_aborted", "matches": both[:1]}
+    ran = quick("admin", "abort", both[0], *here, "--json")
+    assert json.loads(ran.out) == {"matches": both[:1]}
+    assert said(ran) == {"act": "matches_aborted", "matches": both[:1]}
     assert said(quick("admin", "abort", "--restored", *here)) == {"act": "matches_aborted", "matches": both[1:]}
     with RunningServer(folder) as server, client_of(server, tmp_path) as client:
         for each in (created, other):
             assert client.matches.get(each.match_id).match.status == match_service_pb2.MATCH_STATUS_ABORTED
 
 
+@pytest.mark.parametrize("act", ["restored", "abort --restored", "erase-names --name Ada"])
+def test_a_mistyped_path_is_no_empty_store(quick: CommandLine, tmp_path: Path, act: str) -> None:
+    """Else somebody would believe that restored matches had been marked."""
+    assert "there is no store" in quick("admin", *act.split(), "--data-dir", tmp_path / "typo").refused(2)
+    assert not (tmp_path / "typo").exists()
+
+
 def test_what_cannot_be_aborted_is_said_in_one_line(quick: CommandLine) -> None:
     assert "--restored" in quick("admin", "abort").refused(2)
     assert "32 hexadecimal digits" in quick("admin", "abort", "3f0c").refused(2)
+    assert quick("admin", "keys", "list").status == 0  # makes a store
     assert "there is no match" in quick("admin", "abort", "0" * 32).refused(2)
     assert "memory" in quick("admin", "restored", "--store", "memory:").refused(2)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
@@ -17,6 +18,8 @@ from sixledger.engine.bots import random_policy
 from sixledger.engine.registry import installed
 from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.ledger.verify import verify
+from sixledger.service import key_life
+from sixledger.service.keyring import Keyring
 from sixledger.v1 import replay_service_pb2
 from support.operators import page_at
 from support.processes import free_port
@@ -218,6 +221,38 @@ async def test_a_signal_stops_every_process_in_order(mortal: WorkersProcess) -> 
     assert "killed" not in mortal.log()
     with pytest.raises(ConnectionRefusedError):
         await asyncio.open_connection(*mortal.address.split(":"))
+
+
+async def test_workers_take_up_changed_keys(postgres_url: str, tmp_path: Path) -> None:
+    """At a hangup of the supervisor; a worker that is started again later, too. What is printed is the key in use."""
+    path = tmp_path / "data" / "keys.json"
+    now = time.time_ns() // 1000
+    first = key_life.rotate(Keyring.generate(), "e2e.test", now + 3_600_000_000, now).keyring
+    first.save(path)
+    old = first.signed_list("e2e.test").content.signing(now)
+    assert old is not None
+    with WorkersProcess(tmp_path, postgres_url, key_tick_s="1000") as process:
+        await process.ready(3)
+        async with asyncio.timeout(10):
+            while "Ctrl-C" not in process.out():  # noqa: ASYNC110  # another process writes it
+                await asyncio.sleep(0.02)
+        assert str(old.key) in process.out()
+        now = time.time_ns() // 1000
+        changed = key_life.rotate(first, "e2e.test", now, now)
+        changed.keyring.save(path, over=True)
+        process.signal(signal.SIGHUP)
+        async with asyncio.timeout(10):
+            while process.log().count('"event":"keys_changed"') < 2:  # noqa: ASYNC110  # other processes write it
+                await asyncio.sleep(0.02)
+        members = process.pids()
+        os.kill(members["1"], signal.SIGKILL)
+        await process.ready(4)
+        for name in WORKERS:
+            async with await process.client_at(name) as client:
+                await client.catalog.key_list()
+                assert await client.catalog.origin() == changed.successor
+        process.signal(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait) == 0
 
 
 async def test_workers_stop_when_their_supervisor_has_been_killed(mortal: WorkersProcess) -> None:

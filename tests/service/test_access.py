@@ -7,6 +7,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from sixledger.service.admission import Rates
 from sixledger.service.api_keys import ApiKeys
-from sixledger.service.caller import peer_of
+from sixledger.service.caller import Caller, caller_of, networks, peer_of
 from sixledger.service.config import Settings
 from sixledger.service.errors import ServiceError
 from sixledger.service.replay_servicer import CpuLimit, ReplayServicer, verify
@@ -198,6 +199,61 @@ def test_no_number_of_callers_fills_the_memory() -> None:
 )
 def test_a_caller_is_its_host_or_network(address: str, peer: str) -> None:
     assert peer_of(address) == peer
+
+
+@dataclass
+class Context:
+    """What is asked of a context of grpc.aio."""
+
+    address: str
+    forwarded: str
+
+    def peer(self) -> str:
+        return self.address
+
+    def invocation_metadata(self) -> tuple[tuple[str, str], ...]:
+        return (("x-forwarded-for", self.forwarded), ("authorization", "Bearer k"))
+
+
+@pytest.mark.parametrize(
+    ("address", "forwarded", "peer"),
+    [
+        ("ipv4:10.1.2.3:5", "203.0.113.7", "203.0.113.7"),
+        ("ipv4:10.1.2.3:5", "198.51.100.1, 203.0.113.7", "203.0.113.7"),  # what the client claims comes before
+        ("ipv4:10.1.2.3:5", "2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("ipv4:10.1.2.3:5", "unknown", "10.1.2.3"),
+        ("ipv4:10.1.2.3:5", "", "10.1.2.3"),
+        ("ipv6:%5B::ffff:10.1.2.3%5D:5", "203.0.113.7", "203.0.113.7"),
+        ("ipv6:%5Bfd00::1%5D:5", "203.0.113.7", "203.0.113.7"),
+        ("ipv4:203.0.113.9:5", "203.0.113.7", "203.0.113.9"),  # no proxy of ours
+        ("unix:", "203.0.113.7", "unix"),
+    ],
+)
+def test_a_proxy_that_is_trusted_says_who_calls(address: str, forwarded: str, peer: str) -> None:
+    assert caller_of(Context(address, forwarded), networks("10.0.0.0/8, fd00::/8")) == Caller(peer, "k")
+    assert caller_of(Context(address, forwarded)) == Caller(peer_of(address), "k")
+
+
+async def test_callers_behind_a_proxy_have_a_limit_each() -> None:
+    """Else all of them would share the limit of one, which is that of the proxy."""
+    async with serving(memory_settings(calls_per_second=5, trusted_proxies="127.0.0.0/8,::1")) as (_, client):
+
+        async def refusals(*forwarded: str) -> int:
+            calls = [
+                client.match.ListMatches(pb.ListMatchesRequest(), metadata=(("x-forwarded-for", each),))
+                for each in forwarded
+            ]
+            results = await asyncio.gather(*calls, return_exceptions=True)
+            return sum(isinstance(each, grpc.aio.AioRpcError) for each in results)
+
+        assert await refusals(*(f"203.0.113.{number}" for number in range(30))) == 0
+        assert await refusals(*(f"192.0.2.{number}, 198.51.100.1" for number in range(30))) >= 15
+
+
+@pytest.mark.parametrize("wrong", ["example.org", "10.0.0.1/8", "10.0.0.0/8;fd00::/8"])
+def test_proxies_are_networks(wrong: str) -> None:
+    with pytest.raises(ValueError, match="trusted_proxies must be networks between commas"):
+        Settings(trusted_proxies=wrong)
 
 
 async def test_who_calls_too_fast_is_told_when_to_come_back() -> None:

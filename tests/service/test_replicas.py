@@ -25,7 +25,7 @@ from sixledger.service.store.postgres_wakeups import Wakeups
 from sixledger.service.watch import WatchTiming
 from sixledger.v1 import match_service_pb2 as pb
 from sixledger.v1 import record_pb2, replay_service_pb2
-from support.hosts import KEYRING, Clock, Replica, StartedMatch, replica
+from support.hosts import KEYRING, Clock, Replica, StartedMatch, replica, request_id
 from support.servers import ONE_ROUND, TWO_ROUNDS
 
 VALID = replay_service_pb2.VERDICT_VALID
@@ -199,6 +199,73 @@ async def start_with_clock(table: Replica) -> StartedMatch:
     )
     joins = [pb.JoinMatchRequest(match_id=created.match_id, seat=seat) for seat in range(2)]
     return StartedMatch(created.match_id, "", [(await table.servicer.JoinMatch(join)).token for join in joins])
+
+
+async def test_a_token_made_right_after_a_revocation_at_another_replica_is_good_and_the_one_before_is_not(
+    postgres_url: str,
+) -> None:
+    """Replicas hear of what others revoke a little later; whoever makes or replaces a token must know at once."""
+    late = PostgresSettings(floor_tick_s=3600)
+    async with PostgresStore(postgres_url, late) as first, PostgresStore(postgres_url, late) as second:
+        here, there = replica(first, Clock()), replica(second, Clock())
+        match = await here.start()
+        match_id, stolen = match.match_id, match.tokens[0]
+        token = (
+            await here.servicer.RevokeTokens(
+                pb.RevokeTokensRequest(match_id=match_id, token=stolen, own=pb.OwnTokens())
+            )
+        ).token
+        with pytest.raises(ServiceError, match="was revoked"):
+            await there.servicer.RefreshToken(pb.RefreshTokenRequest(match_id=match_id, token=stolen))
+        with pytest.raises(ServiceError, match="was revoked"):
+            await there.servicer.RevokeTokens(
+                pb.RevokeTokensRequest(match_id=match_id, token=stolen, own=pb.OwnTokens())
+            )
+        await here.servicer.RevokeTokens(
+            pb.RevokeTokensRequest(match_id=match_id, token=match.tokens[1], own=pb.OwnTokens())
+        )
+        last = (
+            await there.servicer.RevokeTokens(
+                pb.RevokeTokensRequest(match_id=match_id, token=token, own=pb.OwnTokens())
+            )
+        ).token
+        with pytest.raises(ServiceError, match="was revoked"):
+            await there.servicer.RefreshToken(pb.RefreshTokenRequest(match_id=match_id, token=token))
+        fresh = (await here.servicer.RefreshToken(pb.RefreshTokenRequest(match_id=match_id, token=last))).token
+        assert fresh == last
+
+
+async def test_a_seat_that_was_given_up_at_one_replica_is_taken_at_another_with_a_token_that_is_good(
+    postgres_url: str,
+) -> None:
+    late = PostgresSettings(floor_tick_s=3600)
+    async with PostgresStore(postgres_url, late) as first, PostgresStore(postgres_url, late) as second:
+        here, there = replica(first, Clock()), replica(second, Clock())
+        created = await here.servicer.CreateMatch(pb.CreateMatchRequest(game="nimmt", options=ONE_ROUND, seats=2))
+        join = pb.JoinMatchRequest(match_id=created.match_id)
+        before = (await here.servicer.JoinMatch(join)).token
+        act = pb.Act(match_id=created.match_id, token=before, request_id=request_id())
+        await here.servicer.LeaveMatch(pb.LeaveMatchRequest(act=act))
+        token = (await there.servicer.JoinMatch(join)).token
+        refresh = pb.RefreshTokenRequest(match_id=created.match_id, token=token)
+        assert (await here.servicer.RefreshToken(refresh)).token == token
+
+
+async def test_an_invitation_made_after_a_revocation_at_another_replica_is_good(postgres_url: str) -> None:
+    late = PostgresSettings(floor_tick_s=3600)
+    async with PostgresStore(postgres_url, late) as first, PostgresStore(postgres_url, late) as second:
+        here, there = replica(first, Clock()), replica(second, Clock())
+        created = await here.servicer.CreateMatch(
+            pb.CreateMatchRequest(game="nimmt", options=ONE_ROUND, seats=2, private=True)
+        )
+        await here.servicer.RevokeTokens(
+            pb.RevokeTokensRequest(match_id=created.match_id, token=created.owner_token, invitations=pb.Invitations())
+        )
+        invited = await there.servicer.CreateInvitation(
+            pb.CreateInvitationRequest(match_id=created.match_id, owner_token=created.owner_token)
+        )
+        join = pb.JoinMatchRequest(match_id=created.match_id, invitation=invited.invitation)
+        assert (await here.servicer.JoinMatch(join)).token
 
 
 async def test_a_deadline_is_met_by_any_replica_and_makes_one_record(postgres_url: str) -> None:

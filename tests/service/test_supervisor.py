@@ -36,7 +36,7 @@ def serve(member, cut=None):
     asyncio.run(wait())
 
 def say(*words):
-    print(*words, flush=True)
+    os.write(1, (" ".join(map(str, words)) + "\\n").encode())  # whole, whoever else writes
 
 def run(*workers, last=None, grace_s=5.0):
     try:
@@ -186,6 +186,36 @@ run(busy, grace_s=30.0)
         assert process.wait(10) == 0
 
 
+def test_one_for_which_there_is_no_room_is_tried_again_and_the_others_go_on(tmp_path: Path) -> None:
+    text = f"""
+fork, forks = os.fork, []
+def short_of_memory():
+    forks.append(len(os.listdir("/dev/fd")))
+    if len(forks) in (3, 4):
+        raise OSError(12, "Cannot allocate memory")
+    return fork()
+os.fork = short_of_memory
+supervisor._LONGEST_PAUSE_S = 0.05
+def mortal(member):
+    if not os.path.exists({str(tmp_path / "died")!r}):
+        open({str(tmp_path / "died")!r}, "w").close()
+        os._exit(3)
+    serve(member)
+try:
+    run(mortal, serve)
+finally:
+    say("the fifth finds as many files open as the third:", forks[2] == forks[4], len(forks))
+"""
+    with script(text) as process:
+        assert line(process) == "ready 1 2"
+        process.terminate()
+        said, log = process.communicate(timeout=10)
+        assert said == "the fifth finds as many files open as the third: True 5\n"
+        assert process.returncode == 0
+        assert log.count('"event":"member_not_started"') == 2
+        assert "Cannot allocate memory" in log
+
+
 def test_members_end_when_their_supervisor_was_killed() -> None:
     text = """
 def orphan(member):
@@ -223,16 +253,34 @@ run(serve)
 
 
 def test_what_was_ignored_before_stays_ignored() -> None:
-    """As under nohup."""
+    """As in the background of a shell script."""
     text = """
-signal.signal(signal.SIGHUP, signal.SIG_IGN)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 run(serve)
 """
     with script(text) as process:
         assert line(process) == "ready 1"
-        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGINT)
         time.sleep(0.2)
         assert process.poll() is None
+        process.terminate()
+        assert process.wait(10) == 0
+
+
+@pytest.mark.parametrize("before", ["SIG_DFL", "SIG_IGN"])
+def test_hangup_stops_nothing_and_reaches_the_workers(before: str) -> None:
+    """Under nohup too: it tells servers to look at their keys."""
+    text = f"""
+def hear(member):
+    signal.signal(signal.SIGHUP, lambda *_: say("heard"))
+    serve(member)
+signal.signal(signal.SIGHUP, signal.{before})
+run(hear)
+"""
+    with script(text) as process:
+        assert line(process) == "ready 1"
+        process.send_signal(signal.SIGHUP)
+        assert line(process) == "heard"
         process.terminate()
         assert process.wait(10) == 0
 

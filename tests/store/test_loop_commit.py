@@ -54,7 +54,9 @@ async def test_each_job_of_a_batch_gets_its_own_result_or_error() -> None:
 @pytest.mark.parametrize(
     ("failure", "kind", "text"),
     [
-        (OSError("no space"), StoreError, "nothing was changed: no space"),
+        (StoreError("no space"), StoreError, "nothing was changed: no space"),
+        # Nobody knows how far it got.
+        (RuntimeError("x"), UnknownOutcome, "may have been made was broken off: RuntimeError"),
         (UnknownOutcome("who knows"), UnknownOutcome, "who knows"),
     ],
 )
@@ -71,6 +73,16 @@ async def test_a_failed_batch_fails_its_own_callers_each_with_an_error_of_its_ow
     assert text in str(errors[0])
     writer.failure = None
     assert await commits.submit(b"a", "again", 1) == "AGAIN"
+
+
+async def test_a_batch_that_the_end_of_the_loop_breaks_off_has_an_unknown_outcome() -> None:
+    commits = LoopCommit(Writer().write, max_jobs=9, max_bytes=100)
+    future = commits.submit(b"a", "x", 1)
+    await asyncio.sleep(0.01)
+    assert commits._task is not None
+    commits._task.cancel()
+    with pytest.raises(UnknownOutcome, match="may have been made"):
+        await future
 
 
 async def test_what_was_taken_is_finished_and_nothing_more_is_taken() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import ssl
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import pytest
@@ -20,11 +22,14 @@ from sixledger.service.store import (
     TokenFloor,
     UnknownOutcome,
     open_store,
+    postgres_wakeups,
+    postgres_writer,
 )
 from sixledger.service.store.postgres import PostgresStore
 from sixledger.service.store.postgres_link import Trouble, told, trouble
+from sixledger.service.store.postgres_reader import Reader
 from sixledger.service.store.postgres_wakeups import decode, encode
-from support.postgres import PostgresProxy, PostgresServer, ask
+from support.postgres import VARIABLE, PostgresProxy, PostgresServer, ask
 from support.store_contract import new_entry, new_match, new_row
 
 QUICK = PostgresSettings(retry_s=0.3, connect_timeout_s=0.5)
@@ -148,6 +153,36 @@ async def test_a_token_that_one_process_makes_worthless_is_so_for_all_within_a_s
         await until(lambda: (other.token_floor(row.match_id, 1), other.token_floor(row.match_id, 2)) == (3, 5), 1.5)
 
 
+async def test_a_floor_that_another_process_has_just_raised_can_be_looked_up(
+    postgres_url: str, store: PostgresStore
+) -> None:
+    """By whoever must not make a token that is worthless already."""
+    row, _ = await new_match(store)
+    async with PostgresStore(postgres_url, PostgresSettings(floor_tick_s=3600)) as other:
+        assert await other.look_up_floor(row.match_id, 1) == 0
+        await store.raise_floor(row.match_id, 1, TokenFloor(3, 2**62))
+        assert other.token_floor(row.match_id, 1) == 0
+        assert await other.look_up_floor(row.match_id, 1) == 3
+        assert other.token_floor(row.match_id, 1) == 3
+
+
+async def test_floors_of_others_are_known_again_after_the_database_was_away_for_long(
+    postgres_url: str, proxy: PostgresProxy, store: PostgresStore
+) -> None:
+    """For longer than reads wait for it."""
+    row, _ = await new_match(store)
+    settings = replace(QUICK, retry_s=0.05, floor_tick_s=0.05, wakeups=False)
+    async with PostgresStore(proxy.url, settings) as other:
+        proxy.closed = True
+        proxy.cut()
+        with pytest.raises(StoreError):
+            await other.match(row.match_id)
+        await asyncio.sleep(0.5)
+        proxy.closed = False
+        await store.raise_floor(row.match_id, 1, TokenFloor(3, 2**62))
+        await until(lambda: other.token_floor(row.match_id, 1) == 3)
+
+
 # -- lost connections ------------------------------------------------------------------------------
 
 
@@ -231,6 +266,66 @@ async def test_an_outcome_that_cannot_be_learned_is_said_to_be_unknown_and_never
     assert await store.records(row.match_id, 2, 9) == [entry.record]
 
 
+@asynccontextmanager
+async def waiting_for_a_standby(server: PostgresServer) -> AsyncIterator[None]:
+    """While this lasts, every commit of the server waits for a standby that is not there."""
+    if os.environ.get(VARIABLE):
+        pytest.skip(f"the settings of the server that {VARIABLE} names are not ours to change")
+
+    async def name(standbys: str) -> None:
+        async def change(connection: Any) -> None:
+            await connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = '{standbys}'")
+            await connection.execute("SELECT pg_reload_conf()")
+
+        await ask(server.url, change)
+
+    await name("nobody")
+    await asyncio.sleep(0.1)
+    try:
+        yield
+    finally:
+        await name("")
+
+
+IMPATIENT = replace(QUICK, statement_timeout_s=0.3, retry_s=0.5, wakeups=False)
+
+
+async def test_an_append_whose_standby_does_not_answer_is_neither_confirmed_nor_shown(
+    postgres_server: PostgresServer, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancelled wait would let everybody see what one machine alone has."""
+    monkeypatch.setattr(postgres_writer, "_PATIENCE_S", 0.2)
+    async with PostgresStore(postgres_url, IMPATIENT) as store:
+        row, _ = await new_match(store)
+        entry = new_entry(row.match_id, 1)
+        async with waiting_for_a_standby(postgres_server):
+            with pytest.raises(UnknownOutcome):
+                await store.append(entry)
+            assert len(await store.records(row.match_id, 0, 9)) == 1
+        await until_kept(store, row.match_id, 2)
+        assert await store.append(entry) == RequestTaken(1)
+
+
+async def test_a_lost_answer_is_not_confirmed_by_what_no_standby_has(
+    postgres_server: PostgresServer, postgres_url: str, proxy: PostgresProxy
+) -> None:
+    """A wait that somebody has cancelled, or a primary that has crashed, leaves such a record."""
+    async with PostgresStore(proxy.url, IMPATIENT) as store, PostgresStore(postgres_url) as other:
+        row, _ = await new_match(store)
+        entry = new_entry(row.match_id, 1)
+        async with waiting_for_a_standby(postgres_server):
+            appending = asyncio.ensure_future(store.append(entry))
+            await asyncio.sleep(0.2)
+            proxy.lose = True
+            cancel = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            await ask(postgres_url, lambda connection: connection.execute(cancel))
+            await until_kept(other, row.match_id, 2)
+            proxy.lose = False
+            proxy.cut()
+            with pytest.raises(UnknownOutcome):
+                await appending
+
+
 async def test_nothing_confirmed_is_lost_when_the_database_restarts_under_load(
     postgres_server: PostgresServer, postgres_url: str
 ) -> None:
@@ -278,6 +373,28 @@ async def test_a_listener_that_was_cut_off_listens_again_and_says_that_anything_
         other.on_foreign = heard.append
         await asyncio.wait_for(listening.wait(), 5)
         await end_sessions(postgres_url)
+        await until(lambda: None in heard)
+        row, _ = await new_match(store)
+        await until(lambda: [row.match_id] in heard)
+
+
+async def test_a_listener_whose_connection_fell_silent_notices_and_listens_again(
+    proxy: PostgresProxy, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a machine between has forgotten is neither closed nor answered."""
+    monkeypatch.setattr(postgres_wakeups, "_SILENCE_S", 0.1)
+    monkeypatch.setattr(postgres_wakeups, "_ANSWER_S", 0.2)
+    async with PostgresStore(proxy.url) as other:
+        assert other._session is not None
+        assert other._session._wakeups is not None
+        heard: list[object] = []
+        other.on_foreign = heard.append
+        await asyncio.wait_for(other._session._wakeups.listening.wait(), 5)
+        await asyncio.sleep(0.3)  # asked and answered: nothing is lost
+        assert heard == []
+        proxy.lose = True
+        await until(lambda: not other._session._wakeups.listening.is_set())  # type: ignore[union-attr]
+        proxy.lose = False
         await until(lambda: None in heard)
         row, _ = await new_match(store)
         await until(lambda: [row.match_id] in heard)
@@ -340,6 +457,45 @@ async def test_no_key_of_the_largest_batch_is_looked_up_by_reading_a_whole_table
     assert (
         await writer.fetchval("SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname = 'records'") == before
     )
+
+
+_PRIVATE = """
+INSERT INTO matches (
+    match_id, game, seats, created_us, root_secret, status, joined, owner, private, no_spectators, rematch_of,
+    next_deadline_us
+)
+SELECT decode(md5(i::text), 'hex'), 'nimmt', 2, i, '', 4, 2, '', true, false, '', 0 FROM generate_series(1, 5000) i
+"""
+
+
+@pytest.mark.parametrize("status", [None, 4])
+@pytest.mark.parametrize("game", [None, "nimmt"])
+async def test_a_list_for_everybody_passes_over_no_private_matches(
+    postgres_url: str, store: PostgresStore, status: int | None, game: str | None
+) -> None:
+    """They may be millions; what a page costs must not grow with them."""
+
+    class Explaining:
+        def __init__(self, connection: Any) -> None:
+            self._connection = connection
+            self.plan = ""
+
+        async def fetch(self, statement: str, *values: object) -> list[Any]:
+            lines = await self._connection.fetch(f"EXPLAIN {statement}", *values)
+            self.plan = "\n".join(line[0] for line in lines)
+            return []
+
+    async def explain(connection: Any) -> str:
+        await connection.execute(_PRIVATE)
+        await connection.execute("ANALYZE matches")
+        explaining = Explaining(connection)
+        await Reader(cast("Any", explaining)).list_matches(status, game, None, 50, False, None)
+        await connection.execute("DELETE FROM matches")
+        return explaining.plan
+
+    plan = await ask(postgres_url, explain)
+    assert "public_matches_by_" in plan
+    assert "Filter" not in plan
 
 
 # -- what is refused -------------------------------------------------------------------------------
@@ -410,6 +566,7 @@ def test_an_error_of_the_database_is_told_without_the_values_of_rows() -> None:
         (ConnectionResetError, Trouble.LOST),
         (TimeoutError, Trouble.LOST),
         (asyncpg.InterfaceError, Trouble.LOST),
+        (ssl.SSLCertVerificationError, Trouble.LOST),
         (asyncpg.SerializationError, Trouble.COLLISION),
         (asyncpg.DeadlockDetectedError, Trouble.COLLISION),
         (asyncpg.CheckViolationError, Trouble.VALUE),

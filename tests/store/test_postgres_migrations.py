@@ -51,6 +51,7 @@ def test_migrations_are_numbered_without_gaps_and_their_checksums_never_change()
     assert [(each.version, each.name, each.checksum) for each in known()] == [
         (1, "tables", "df270223082f0744f69848b415e537d0c5067752ef7782dddc23c6db64f02d88"),
         (2, "archive", "e7cb0ea9c54a4aac2b679de6b3302111384ab56b3a64fe86f9b8d5912d10ca8b"),
+        (3, "public_lists", "2ec5968f93ea4f8d285010cf07fce76a2d402fac253aa9abbd9216c53cce264c"),
     ]
 
 

@@ -44,11 +44,20 @@ async def test_a_sealed_secret_is_in_the_store_in_no_readable_form(url: str) -> 
         assert key_of(secret) == Seal([OLD]).current
     async with open_store(url, seal=Seal([NEW, OLD])) as store:
         assert await store.match(row.match_id) == row
+    secrets: dict[bytes, bytes] = {}
     for seal in (None, Seal([NEW])):
         async with open_store(url, seal=seal) as store:
             with pytest.raises(StoreError, match="which is not here: add it to secret_key_file") as caught:
                 await store.match(row.match_id)
             assert Seal([OLD]).current in str(caught.value)
+            # One match whose key is lost must not hide the others.
+            other, _ = await new_match(store)
+            listed = await store.list_matches(status=None, game=None, after=None, limit=9)
+            assert {each.match_id: each.root_secret for each in listed} == secrets | {
+                row.match_id: b"",
+                other.match_id: other.root_secret,
+            }
+            secrets[other.match_id] = other.root_secret
 
 
 def test_a_seal_belongs_to_its_match_and_shows_every_change() -> None:

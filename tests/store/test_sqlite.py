@@ -12,9 +12,11 @@ import time
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from sixledger.service.store import Appended, RequestTaken, SqliteSettings, SqliteStore, StoreError, sqlite_schema
+from sixledger.service.store.sqlite_reader import Reader
 from sixledger.service.store.sqlite_schema import connect
 from support.store_contract import RUNNING, new_entry, new_match, new_row
 
@@ -65,11 +67,11 @@ def test_connections_sync_every_commit_and_only_the_writer_writes(path: Path) ->
     for writes in (True, False):
         connection = connect(path, cache_kib=100, writes=writes)
         try:
-            pragmas = ("synchronous", "wal_autocheckpoint", "query_only")
+            pragmas = ("synchronous", "wal_autocheckpoint", "temp_store", "query_only")
             values = [connection.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in pragmas]
         finally:
             connection.close()
-        assert values == [2, 0, 0 if writes else 1]
+        assert values == [2, 0, 2, 0 if writes else 1]
 
 
 async def test_a_newer_schema_is_refused(path: Path) -> None:
@@ -295,6 +297,33 @@ async def test_what_was_confirmed_survives_a_kill_and_no_ledger_has_a_gap(path: 
             WHERE n <> last + 1 OR keys <> n OR seq <> last"""
         assert connection.execute(gaps).fetchall() == [(0,)]
         connection.close()
+
+
+@pytest.mark.parametrize("status", [None, 4])
+@pytest.mark.parametrize("game", [None, "nimmt"])
+async def test_a_list_for_everybody_passes_over_no_private_matches(
+    path: Path, status: int | None, game: str | None
+) -> None:
+    """They may be millions; what a page costs must not grow with them."""
+
+    class Explaining:
+        def __init__(self, connection: sqlite3.Connection) -> None:
+            self._connection = connection
+            self.plan = ""
+
+        def execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:
+            found = self._connection.execute(f"EXPLAIN QUERY PLAN {statement}", values)
+            self.plan = "\n".join(row[3] for row in found)
+            return self._connection.execute("SELECT 1 WHERE 0")
+
+    async with SqliteStore(path):
+        pass
+    connection = sqlite3.connect(path)
+    explaining = Explaining(connection)
+    Reader(cast("Any", explaining)).list_matches(status, game, None, 50, False, None)
+    connection.close()
+    assert "public_matches_by_" in explaining.plan
+    assert "TEMP B-TREE" not in explaining.plan
 
 
 async def test_a_store_of_the_first_schema_is_brought_up_to_date(path: Path) -> None:

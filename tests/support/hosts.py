@@ -207,7 +207,7 @@ def replica(store: Store, clock: Clock | None = None, timing: WatchTiming = TIMI
     """A host on an open store. All replicas share their keys."""
     clock = clock or Clock()
     host = MatchHost(store, HeadSigner("test.example", KEYRING.signing_key), clock=clock, **arguments)
-    return Replica(host, MatchServicer(host, TokenMint(KEYRING.token_key, 3600), timing), clock)
+    return Replica(host, MatchServicer(host, TokenMint(KEYRING.token_key, 3600, store.token_floor), timing), clock)
 
 
 @asynccontextmanager

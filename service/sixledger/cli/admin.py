@@ -189,8 +189,9 @@ def revoke(
 
 def _here(data_dir: Path | None, store: str | None, work: Callable[[ApiKeys], Awaitable[T]]) -> T:
     """What `work` gives for the keys of the store, opened for it. Raises Failure."""
-    manage = "manage the keys with --server"
-    return with_store(data_dir, store, lambda opened: work(ApiKeys(opened, wall_clock)), locked=manage)
+    manage = ", or manage the keys with --server"
+    # The first key is made before the server that wants one starts for the first time.
+    return with_store(data_dir, store, lambda opened: work(ApiKeys(opened, wall_clock)), locked=manage, may_make=True)
 
 
 def _words(key: pb.ApiKey) -> list[str]:

@@ -169,7 +169,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     (
         "admin",
         "sixledger.cli.admin:app",
-        "Manage a server: its API keys, restored matches, display names.",
+        "Manage a server: API keys, archive, sealed secrets, restored matches, names.",
         (),
     ),
     (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sixledger.cli.failures import INVALID, Failure, one_line, unusable
 from sixledger.cli.serve import plainly
-from sixledger.ledger.heads import HeadSigner
+from sixledger.ledger.origin_signer import OriginSigner
 from sixledger.service import logs
 from sixledger.service.config import Settings
 from sixledger.service.keyring import Keyring
@@ -24,7 +24,7 @@ from sixledger.service.server import loop_factory, run
 from sixledger.service.supervisor import GaveUp, MemberFailed, Supervisor, Work
 
 #: Told once everything answers: settings, address, who signs, address of the operator port (empty: there is none).
-Started = Callable[[Settings, str, HeadSigner, str], None]
+Started = Callable[[Settings, str, OriginSigner, str], None]
 
 
 def serve_workers(settings: Settings, started: Started) -> int:
@@ -35,13 +35,14 @@ def serve_workers(settings: Settings, started: Started) -> int:
     if not hasattr(os, "fork") or not hasattr(socket, "SO_REUSEPORT"):
         raise unusable("this system cannot let several processes share a port: let workers be 1")
     logs.configure(settings.log_level, worker="supervisor")
-    # Made once and kept: a worker that is started later must not find another key file than the others did.
+    # Made once and kept: workers take up no others but those that follow from these, also if they are started later.
     keyring = Keyring.generate() if settings.key_path is None else Keyring.load_or_create(settings.key_path)
     settings.seal()  # says at once what is wrong with it
     with ExitStack() as resources:
         port = resources.enter_context(reserved(settings.listen))
         settings = replace(settings, listen=f"{settings.listen.rpartition(':')[0]}:{port}")
-        signer = HeadSigner(settings.origin or settings.listen, keyring.signing_key)
+        origin = settings.origin or settings.listen
+        signer = OriginSigner(keyring.signing_keys, keyring.signed_list(origin))
         operator, inner = "", {}
         if settings.admin_listen:
             operator = settings.admin_listen

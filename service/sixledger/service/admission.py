@@ -61,9 +61,19 @@ class Admission:
     """Lets calls in, or raises RATE_LIMITED or QUOTA_EXCEEDED."""
 
     def __init__(
-        self, keys: ApiKeys, *, calls_per_second: float = 0, streams: int = 0, rates: Rates | None = None
+        self,
+        keys: ApiKeys,
+        *,
+        calls_per_second: float = 0,
+        streams: int = 0,
+        rates: Rates | None = None,
+        proxies: caller.Networks = (),
     ) -> None:
-        """What a caller without limits of its own may do; 0: as much as it likes."""
+        """What a caller without limits of its own may do; 0: as much as it likes.
+
+        For calls that one of the `proxies` passes on, the caller is whom that names.
+        """
+        self._proxies = proxies
         self._keys = keys
         self._calls_per_second = calls_per_second
         self._streams = streams
@@ -72,10 +82,11 @@ class Admission:
 
     def call(self, context: Any) -> None:
         """Let a call in, and say who makes it. Raises RATE_LIMITED."""
-        if self._calls_per_second:
-            who = caller.caller_of(context)
+        if self._calls_per_second or self._proxies:
+            who = caller.caller_of(context, self._proxies)
             caller.enter(who)
-            self._charge(who, 1)
+            if self._calls_per_second:
+                self._charge(who, 1)
         else:
             caller.enter(context)
 

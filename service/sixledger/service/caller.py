@@ -10,10 +10,12 @@ import ipaddress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 _SCHEME = "bearer "
+
+Networks: TypeAlias = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,44 @@ def enter(caller: Any) -> None:
     _current.set(caller)
 
 
-def caller_of(context: Any) -> Caller:
-    """The caller in a context of grpc.aio."""
+def caller_of(context: Any, proxies: Networks = ()) -> Caller:
+    """The caller in a context of grpc.aio: if one of the `proxies` passes the call on, whom that names."""
+    peer, key, forwarded = context.peer(), "", ""
     for name, value in context.invocation_metadata() or ():
-        if name == "authorization" and isinstance(value, str) and value[: len(_SCHEME)].lower() == _SCHEME:
-            return Caller(peer_of(context.peer()), value[len(_SCHEME) :].strip())
-    return Caller(peer_of(context.peer()))
+        if name == "authorization" and not key and isinstance(value, str) and value[: len(_SCHEME)].lower() == _SCHEME:
+            key = value[len(_SCHEME) :].strip()
+        elif name == "x-forwarded-for" and isinstance(value, str):
+            forwarded = value
+    if proxies and forwarded and _is_among(peer, proxies):
+        # The last one is whom the proxy itself has seen; those before it are what the other end says.
+        peer = _as_peer(forwarded.rpartition(",")[2].strip()) or peer
+    return Caller(peer_of(peer), key)
+
+
+def networks(text: str) -> Networks:
+    """Networks between commas, as `10.0.0.0/8` or a single address. Raises ValueError."""
+    return tuple(ipaddress.ip_network(each.strip()) for each in text.split(",") if each.strip())
+
+
+@lru_cache(maxsize=4096)
+def _is_among(peer: str, proxies: Networks) -> bool:
+    """True if an address of the transport is in one of the networks."""
+    try:
+        found = ipaddress.ip_address(unquote(peer.partition(":")[2].rpartition(":")[0]).strip("[]"))
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return any(found in network for network in proxies)
+
+
+def _as_peer(text: str) -> str:
+    """An address as the transport writes it; empty if it is none."""
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        return ""
+    return f"ipv4:{found}:0" if found.version == 4 else f"ipv6:[{found}]:0"
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from sixledger.service.caller import Networks, networks
 from sixledger.service.store.postgres_settings import PostgresSettings
 from sixledger.service.store.sealing import Seal
 from sixledger.service.store.urls import POSTGRES_SCHEMES
@@ -71,6 +72,9 @@ class Settings:
     max_open_matches: int | None = None
     #: Streams of one caller at a time; 0: any number. Default: 0 if only this machine can reach the address, else 100.
     max_streams_per_caller: int | None = None
+    #: Networks of the proxies in front of the server, between commas, as in 10.0.0.0/8: the caller is whom such a proxy
+    #: names last in `x-forwarded-for`. Empty: whoever connects is the caller, so all behind a proxy are one.
+    trusted_proxies: str = ""
     #: Those who follow one match at a time.
     max_watchers: int = 10_000
     #: Ledgers that wait for ReplayService at a time, the one in work included, and seconds of processor time for each.
@@ -171,6 +175,10 @@ class Settings:
                 raise ValueError(f"{name} must be yes or no")
         self._check_workers()
         try:
+            _ = self.proxies
+        except ValueError:
+            raise ValueError("trusted_proxies must be networks between commas, as in 10.0.0.0/8,fd00::/8") from None
+        try:
             _ = self.postgres
         except ValueError as error:
             raise ValueError(f"postgres_{error}") from None
@@ -206,6 +214,11 @@ class Settings:
         if given is not None:
             return given
         return 0 if self.is_local else _REMOTE_LIMIT
+
+    @property
+    def proxies(self) -> Networks:
+        """The networks of the proxies whose word on the caller counts."""
+        return networks(self.trusted_proxies)
 
     @property
     def store_url(self) -> str:

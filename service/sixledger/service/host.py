@@ -417,7 +417,7 @@ class MatchHost:
                 seats = len(after.seats)
             if action.HasField("leave"):
                 display_name = ""
-                floor = self.next_floor(before.match_id, cause.seat, after.time_us)
+                floor = await self.next_floor(before.match_id, cause.seat, after.time_us)
         entry = Entry(
             before.match_id,
             after.seq,
@@ -440,9 +440,9 @@ class MatchHost:
             self.hub.hint(before.match_id)
             raise
 
-    def next_floor(self, match_id: bytes, seat: int, time_us: int) -> TokenFloor:
+    async def next_floor(self, match_id: bytes, seat: int, time_us: int) -> TokenFloor:
         """The floor that makes all tokens of a seat worthless that there are at `time_us`. Raises QUOTA_EXCEEDED."""
-        generation = self.store.token_floor(match_id, seat) + 1
+        generation = await self.store.look_up_floor(match_id, seat) + 1
         if generation >= LOCKED:
             raise quota_exceeded("generations_of_tokens", LOCKED)
         return TokenFloor(generation, time_us + self._token_lifetime_us)

@@ -104,6 +104,7 @@ class Lobby:
         if request.seat >= len(seats) or not seats[request.seat].joined or seats[request.seat].since != posted.seq:
             raise wrong_phase(f"seat {request.seat} was given up since")
         record, _ = await self._shown(posted, request.seat)
+        await self._host.store.look_up_floor(match_id, request.seat)  # the seat may just have been given up elsewhere
         token = self._token(Role.SEAT, posted, request.seat)
         return pb.JoinMatchResponse(token=token, record=record, head=self._host.head(posted.hosted, posted))
 
@@ -245,6 +246,7 @@ class Lobby:
             raise malformed("seat", f"the match has {len(match.seats)} seats")
         if match.closed or match.over:
             raise wrong_phase("the seats are closed: nobody can join any more")
+        await self._host.store.look_up_floor(match_id, INVITATIONS)
         invitation = self._tokens.invitation(match_id, seat, now, request.valid_s or self._tokens.lifetime_s)
         return pb.CreateInvitationResponse(invitation=invitation, expires_us=self._tokens.expiry_us(invitation))
 
@@ -309,13 +311,13 @@ class Lobby:
 
     async def RefreshToken(self, request: pb.RefreshTokenRequest) -> pb.RefreshTokenResponse:  # noqa: N802
         """Make a fresh token from a valid one."""
-        token = self._fresh_token(request.token, check_match_id(request.match_id))
+        token = await self._fresh_token(request.token, check_match_id(request.match_id))
         return pb.RefreshTokenResponse(token=token, expires_us=self._tokens.expiry_us(token))
 
     async def RevokeTokens(self, request: pb.RevokeTokensRequest) -> pb.RevokeTokensResponse:  # noqa: N802
         """Make tokens worthless."""
         match_id, now = check_match_id(request.match_id), self._host.clock()
-        claims = self._tokens.claims(request.token, match_id, now)
+        claims = await self._claims(request.token, match_id, now)
         target = request.WhichOneof("target")
         if target is None:
             raise malformed("target", "is missing")
@@ -323,14 +325,14 @@ class Lobby:
             raise foreign_seat("an invitation, not that of the owner or of a seat")
         store = self._host.store
         if target == "own":
-            await store.raise_floor(match_id, claims.seat, self._host.next_floor(match_id, claims.seat, now))
+            await store.raise_floor(match_id, claims.seat, await self._host.next_floor(match_id, claims.seat, now))
             token = self._made(claims.role, match_id, claims.seat, now)
             audit("tokens_revoked", by=_name(claims), match=match_id.hex(), of=_name(claims))
             self._host.hub.hint(match_id)  # whoever follows with an old token is to be turned away
             return pb.RevokeTokensResponse(token=token, expires_us=self._tokens.expiry_us(token))
         self._tokens.check_owner(request.token, match_id, now)
         if target == "invitations":
-            await store.raise_floor(match_id, INVITATIONS, self._host.next_floor(match_id, INVITATIONS, now))
+            await store.raise_floor(match_id, INVITATIONS, await self._host.next_floor(match_id, INVITATIONS, now))
             audit("tokens_revoked", by="owner", match=match_id.hex(), of="invitations")
             return pb.RevokeTokensResponse()
         seats = (await self._host.fresh(match_id)).match.seats
@@ -341,9 +343,15 @@ class Lobby:
         self._host.hub.hint(match_id)
         return pb.RevokeTokensResponse()
 
-    def _fresh_token(self, token: str, match_id: bytes) -> str:
-        now = self._host.clock()
+    async def _claims(self, token: str, match_id: bytes, now: int) -> Claims:
+        """What a token says that is about to be replaced: one that was just revoked elsewhere must not live on."""
         claims = self._tokens.claims(token, match_id, now)
+        await self._host.store.look_up_floor(match_id, claims.floor_seat)
+        return self._tokens.claims(token, match_id, now)
+
+    async def _fresh_token(self, token: str, match_id: bytes) -> str:
+        now = self._host.clock()
+        claims = await self._claims(token, match_id, now)
         if claims.role is Role.INVITATION:
             raise foreign_seat("an invitation: join with it, or ask its maker for another one")
         return self._made(claims.role, match_id, claims.seat, now)

@@ -78,6 +78,7 @@ class Server:
         *,
         store: Store | None = None,
         keyring: Keyring | None = None,
+        follow_keys: bool = False,
         clock: Callable[[], int] = wall_clock,
         root_secret: Callable[[], bytes] | None = None,
         interceptors: Sequence[grpc.aio.ServerInterceptor] = (),
@@ -85,6 +86,7 @@ class Server:
     ) -> None:
         """What is given goes before the settings; a given `store` is open and stays the caller's.
 
+        `follow_keys`: take up what changes in the key file though a `keyring` is given, which was read from it.
         `interceptors` stand before every call, the first outermost, and see it as the transport does.
         `tracing` replaces what the settings say. Raises ValueError if they ask for what is not installed.
 
@@ -109,6 +111,7 @@ class Server:
         self.port = 0
         self._store = store
         self._keyring = keyring
+        self._follow_keys = follow_keys or keyring is None
         self._clock = clock
         self._root_secret = root_secret
         self._interceptors = tuple(interceptors)
@@ -158,7 +161,7 @@ class Server:
             self._log.warning("no_tls", address=self.address, hint="tokens travel in the clear")
 
     def _open_store(self) -> Store:
-        if self.settings.store_url != "memory:":
+        if self.settings.store_url.startswith("sqlite:"):
             self.settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return open_store(self.settings.store_url, postgres=self.settings.postgres, seal=self.settings.seal())
 
@@ -202,6 +205,7 @@ class Server:
             keys,
             calls_per_second=settings.limit(settings.calls_per_second),
             streams=int(settings.limit(settings.max_streams_per_caller)),
+            proxies=settings.proxies,
         )
         rules = OwnerRules(settings.needs_key, int(settings.limit(settings.max_open_matches)))
         timing = WatchTiming(tick_s=settings.watch_tick_s, heartbeat_s=settings.heartbeat_s)
@@ -224,8 +228,10 @@ class Server:
             admission=admission,
             max_watchers=settings.max_watchers,
         )
-        key_path = settings.key_path if self._keyring is None else None
+        key_path = settings.key_path if self._follow_keys else None
         self.key_watch = KeyWatch(key_path, signer, self.host, settings.key_tick_s)
+        if self._follow_keys and self._keyring is not None:
+            self.key_watch.look()  # a worker that is started again later was given the keys of the beginning
         self.key_watch.start()
         resources.push_async_callback(self.key_watch.close)
         self.timekeeper = Timekeeper(self.host, settings.deadline_tick_s)
@@ -368,7 +374,7 @@ async def _serve(
     settings: Settings, started: Callable[[Server], None] | None, keyring: Keyring | None, member: Member | None
 ) -> None:
     signalled = asyncio.Event()
-    server = Server(settings, keyring=keyring)
+    server = Server(settings, keyring=keyring, follow_keys=True)
     await server.start()
 
     def on_signal() -> None:

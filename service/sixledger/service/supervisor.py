@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
 from sixledger.service.logs import Log, places
@@ -32,7 +32,9 @@ _PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 #: Seconds beyond the grace after which a member that should stop is killed.
 _PATIENCE_S = 10.0
 #: Signals that stop everything.
-_STOP = [number for number in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, number)]
+_STOP = [signal.SIGINT, signal.SIGTERM]
+#: Signals that workers hear of, and that mean to them what they mean to a server alone.
+_PASS_ON = [signal.Signals[name] for name in ("SIGHUP",) if name in signal.Signals.__members__]
 
 
 class MemberFailed(Exception):
@@ -120,9 +122,10 @@ class Supervisor:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
-        numbers = [signal.Signals[name] for name in (*_STOP, "SIGCHLD")]
-        # What was ignored, as by nohup, stays so.
-        before = {number: old for number in numbers if (old := signal.getsignal(number)) is not signal.SIG_IGN}
+        numbers = [*_STOP, *_PASS_ON, signal.SIGCHLD]
+        # What would stop us and was ignored stays so.
+        before = {number: signal.getsignal(number) for number in numbers}
+        before = {number: old for number, old in before.items() if number in _PASS_ON or old is not signal.SIG_IGN}
         before.setdefault(signal.SIGCHLD, signal.SIG_DFL)
         for number in before:
             signal.signal(number, lambda *_: None)
@@ -144,10 +147,11 @@ class Supervisor:
             if key.data is not None:
                 self._hear(key.data)
                 continue
-            stops = [signal.Signals[name] for name in _STOP]
             for number in os.read(key.fd, 4096):
-                if number in stops:
+                if number in _STOP:
                     self._signalled()
+                elif number in _PASS_ON and not self._stopping:
+                    self._pass_on(signal.Signals(number))
         if self._stopping and time.monotonic() >= self._kill_at:
             self._kill()
 
@@ -178,14 +182,23 @@ class Supervisor:
     # -- starting ----------------------------------------------------------------------------------
 
     def _start(self, member: _Running) -> None:
-        reports = os.pipe()
-        control = os.pipe()
+        """Fork a member off. Raises OSError, and leaves nothing behind then."""
+        with ExitStack() as undone:
+            reports, control = _pipe(undone), _pipe(undone)
+            self._fork(member, reports, control)
+            undone.pop_all()
+
+    def _fork(self, member: _Running, reports: tuple[int, int], control: tuple[int, int]) -> None:
         sys.stdout.flush()
         sys.stderr.flush()
-        held = {signal.Signals[name] for name in _STOP}
+        held = {*_STOP, *_PASS_ON}
         # No signal may reach the child while it still has the handlers of its parent.
         signal.pthread_sigmask(signal.SIG_BLOCK, held)
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, held)
+            raise
         if pid == 0:
             status = 1
             try:
@@ -204,8 +217,8 @@ class Supervisor:
         """In a child that was just forked off: leave everything of the parent behind."""
         signal.set_wakeup_fd(-1)
         # A terminal and a service manager signal every process of a group; the supervisor alone decides what it means.
-        for name in _STOP:
-            signal.signal(signal.Signals[name], signal.SIG_DFL if name == "SIGTERM" else signal.SIG_IGN)
+        for number in held:
+            signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._selector.close()
         open_ones = [handle for each in self._members for handle in (each.reports, each.control) if handle >= 0]
@@ -218,8 +231,13 @@ class Supervisor:
         now = time.monotonic()
         for member in self._members:
             if not self._stopping and not member.pid and member.due <= now:
-                self._log.info("member_started_again", member=member.name)
-                self._start(member)
+                try:
+                    self._start(member)
+                except OSError as error:  # no memory, process or file to be had now; the others must not end for that
+                    member.due = now + _LONGEST_PAUSE_S
+                    self._log.error("member_not_started", member=member.name, error=error.strerror)
+                else:
+                    self._log.info("member_started_again", member=member.name)
 
     # -- ending ------------------------------------------------------------------------------------
 
@@ -274,6 +292,10 @@ class Supervisor:
         else:
             self._kill()
 
+    def _pass_on(self, number: signal.Signals) -> None:
+        for member in self._running():
+            os.kill(member.pid, number)
+
     def _stop(self, error: Exception | None = None) -> None:
         if self._stopping:
             return
@@ -296,6 +318,14 @@ class Supervisor:
         for member in self._running():
             self._log.error("member_killed", member=member.name, hint="it did not stop in time")
             os.kill(member.pid, signal.SIGKILL)
+
+
+def _pipe(undone: ExitStack) -> tuple[int, int]:
+    """A pipe that `undone` closes."""
+    reading, writing = os.pipe()
+    undone.callback(os.close, reading)
+    undone.callback(os.close, writing)
+    return reading, writing
 
 
 def _live(member: Member, work: Work) -> int:

@@ -99,8 +99,8 @@ def bench(
         raise unusable("--server-pid and --database-pid belong to --server; it knows its own server")
     kinds = _kinds(scenarios)
     url = _store(store)
-    for host, what in ((_host(server), f"--server {server}"), (_database_host(url), "the database")):
-        if not (_is_local(host) or i_own_this_server):
+    for hosts, what in (([_host(server)], f"--server {server}"), (_database_hosts(url), "the database")):
+        if not (all(map(_is_local, hosts)) or i_own_this_server):
             raise unusable(f"{what} is on another machine: only with --i-own-this-server, if it is yours to load")
     wanted = _Wanted(
         "saturate" if saturate else "half" if half else None if rate is None else "rate",
@@ -186,16 +186,30 @@ def _host(server: str | None) -> str:
     return server.rpartition(":")[0].strip("[]") or server
 
 
-def _database_host(url: str) -> str:
-    """The host of a database; empty for this machine."""
+def _database_hosts(url: str) -> list[str]:
+    """Every host at which the driver may look for a database; a folder is one of this machine."""
     if not url.startswith(POSTGRES_SCHEMES):
-        return ""
+        return []
     try:
         parts = urlsplit(url)
-        host = parts.hostname or next(iter(parse_qs(parts.query).get("host", [])), "")
+        query = parse_qs(parts.query)
     except ValueError:
         raise unusable("the store is not the URL of a PostgreSQL database") from None
-    return "" if host.startswith("/") else host
+    services = [*query.get("service", []), os.environ.get("PGSERVICE", "")]  # a file says where these are
+    named = [parts.netloc.rpartition("@")[2], *query.get("host", [])]
+    if not any(named):
+        named.append(os.environ.get("PGHOST", ""))
+    hosts = [_without_port(each) for text in named for each in text.split(",")]
+    return [*hosts, *(f"service {each}" for each in services if each)]
+
+
+def _without_port(address: str) -> str:
+    """The host of HOST, HOST:PORT or [HOST]:PORT; empty for a folder."""
+    if address.startswith(("/", "%2F", "%2f")):
+        return ""
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    return address if address.count(":") > 1 else address.partition(":")[0]
 
 
 def _is_local(host: str) -> bool:

@@ -22,6 +22,7 @@ from sixledger.service.store.base import (
     SeqTaken,
     Store,
     StoreError,
+    StoreInUse,
     TokenFloor,
     UnknownOutcome,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "SqliteStore",
     "Store",
     "StoreError",
+    "StoreInUse",
     "TokenFloor",
     "UnknownOutcome",
     "open_store",

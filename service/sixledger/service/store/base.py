@@ -149,6 +149,10 @@ class StoreError(Exception):
     """The store cannot do it now (disk full, database locked, closed). Nothing was changed."""
 
 
+class StoreInUse(StoreError):
+    """Another process has the store for itself."""
+
+
 class UnknownOutcome(StoreError):
     """The store was lost in the middle of a write, and has not come back in time to be asked.
 
@@ -240,7 +244,7 @@ class Store(ABC):
         """Matches, newest first (ties by match id, descending), at most `limit`, after the cursor.
 
         `free_seats`: only those with fewer taken seats than seats. `owner`: only those of this owner, private ones
-        too; else only public ones.
+        too; else only public ones. A root secret whose key is not here is empty.
         """
 
     @abstractmethod
@@ -314,6 +318,14 @@ class Store(ABC):
         `raise_floor` or `append` returns; where several processes share a store, what others have raised within
         about a second.
         """
+
+    async def look_up_floor(self, match_id: bytes, seat: int) -> int:
+        """As `token_floor`, with all that other processes have raised by now.
+
+        For whoever makes a token or raises a floor: a token that is below the floor when it is made would be worthless,
+        and a floor that is not above the one that there is would change nothing.
+        """
+        return self.token_floor(match_id, seat)
 
     @abstractmethod
     async def raise_floor(self, match_id: bytes, seat: int, floor: TokenFloor) -> None:

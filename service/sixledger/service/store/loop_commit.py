@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 
-from sixledger.service.store.base import StoreError
+from sixledger.service.store.base import StoreError, UnknownOutcome
 from sixledger.service.store.batching import Gathering, J, R, Waiter
 
 
@@ -14,8 +14,8 @@ class LoopCommit(Gathering[J, R]):
     """Gives jobs to `write` in batches, one after the other, and each caller the result of its job.
 
     `write` makes a batch durable and returns for each job, in order, a result or the StoreError of its caller; if
-    it raises, every caller of the batch gets a StoreError: UnknownOutcome if that was raised, else one that says
-    that nothing was changed. How batches are put together says `Gathering`.
+    it raises, every caller of the batch gets a StoreError: one that says that nothing was changed if a StoreError was
+    raised, else UnknownOutcome. How batches are put together says `Gathering`.
     """
 
     def __init__(
@@ -50,10 +50,13 @@ class LoopCommit(Gathering[J, R]):
         begun = perf_counter()
         try:
             results = await self._write([waiter.job for waiter in batch])
-        except Exception as error:  # later batches must not suffer from whatever goes wrong in one
+        except StoreError as error:
             failure = error
+        except Exception as error:  # later batches must not suffer from whatever goes wrong in one
+            failure = UnknownOutcome(f"a write that may have been made was broken off: {type(error).__name__}")
+            failure.__cause__ = error
         except BaseException:  # the loop ends: nobody waits any more, but those who do must not for ever
-            self._deliver(batch, None, StoreError("the server ends"))
+            self._deliver(batch, None, UnknownOutcome("the server ends in a write that may have been made"))
             raise
         took_s = perf_counter() - begun
         self._deliver(batch, results, failure)

@@ -49,7 +49,7 @@ from sixledger.service.store.postgres_session import Session
 from sixledger.service.store.postgres_settings import PostgresSettings
 from sixledger.service.store.postgres_sql import ERASE_NAMES, PUT_API_KEY, RAISE_FLOOR, RESEAL
 from sixledger.service.store.postgres_writer import Job
-from sixledger.service.store.sealing import opened, sealed
+from sixledger.service.store.sealing import listed, opened, sealed
 
 if TYPE_CHECKING:
     from sixledger.service.store.postgres_link import Pooled
@@ -146,7 +146,7 @@ class PostgresStore(Store):
         """As `Store.list_matches`."""
         check_listing(status, game, after, limit, owner)
         rows = await self._read(lambda reader: reader.list_matches(status, game, after, limit, free_seats, owner))
-        return [opened(self.seal, row) for row in rows]
+        return [listed(self.seal, row) for row in rows]
 
     async def count_matches(self, owner: str, statuses: Collection[int]) -> int:
         """As `Store.count_matches`."""
@@ -213,6 +213,14 @@ class PostgresStore(Store):
     def token_floor(self, match_id: bytes, seat: int) -> int:
         """As `Store.token_floor`. What other processes raise is known within `floor_tick_s`."""
         return self._opened().floors.get(match_id, seat)
+
+    async def look_up_floor(self, match_id: bytes, seat: int) -> int:
+        """As `Store.look_up_floor`."""
+        check_floor(match_id, seat, TokenFloor(0, 0))
+        generation = await self._read(lambda reader: reader.floor(match_id, seat))
+        floors = self._opened().floors
+        floors.raised(match_id, seat, TokenFloor(generation, 0))
+        return floors.get(match_id, seat)
 
     async def raise_floor(self, match_id: bytes, seat: int, floor: TokenFloor) -> None:
         """As `Store.raise_floor`."""

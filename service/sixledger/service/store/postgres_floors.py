@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-import asyncpg
 from sixledger.service.logs import Log
 from sixledger.service.store.base import StoreError, TokenFloor
+from sixledger.service.store.postgres_link import DATABASE_ERRORS
 
 if TYPE_CHECKING:
     from sixledger.service.store.postgres_link import Pooled
@@ -74,7 +74,7 @@ class Floors:
             await asyncio.sleep(self._tick_s)
             try:
                 await look()
-            except (StoreError, asyncpg.PostgresError) as error:
+            except (StoreError, *DATABASE_ERRORS) as error:
                 if not failed:  # once for each time that the database is away
                     self._log.warning("floors_not_read", type=type(error).__name__)
                 failed = True

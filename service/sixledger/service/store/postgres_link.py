@@ -47,8 +47,10 @@ def trouble(error: BaseException) -> Trouble:
     if isinstance(error, asyncpg.ClientConfigurationError):
         return Trouble.REFUSED
     if not isinstance(error, asyncpg.PostgresError):
-        # The driver's word for a value that it cannot send is an InterfaceError and a ValueError.
-        return Trouble.VALUE if isinstance(error, ValueError) else Trouble.LOST
+        # The driver's word for a value that it cannot send is an InterfaceError and a ValueError. A certificate that
+        # is not trusted is a ValueError as well, and an OSError.
+        is_value = isinstance(error, asyncpg.InterfaceError) and isinstance(error, ValueError)
+        return Trouble.VALUE if is_value else Trouble.LOST
     state = error.sqlstate or ""
     # 57P: the server stops, has crashed or is starting. 40003: it does not know itself whether it has committed.
     # 25006: a standby that was a primary. 53300: too many connections, until a restart has dropped the old ones.

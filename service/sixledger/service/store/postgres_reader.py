@@ -154,6 +154,13 @@ class Reader:
         )
         return [Due(*row) for row in rows]
 
+    async def floor(self, match_id: bytes, seat: int) -> int:
+        """As Store.look_up_floor."""
+        found: int | None = await self._connection.fetchval(
+            "SELECT generation FROM token_floors WHERE match_id = $1 AND seat = $2", match_id, seat
+        )
+        return found or 0
+
     async def api_keys(self) -> list[ApiKeyRow]:
         """As Store.api_keys."""
         rows = await self._connection.fetch(f"SELECT {_KEY_COLUMNS} FROM api_keys ORDER BY created_us, id")  # noqa: S608 - constants

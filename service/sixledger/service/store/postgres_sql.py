@@ -82,12 +82,20 @@ JOIN created c ON c.match_id = e.match_id
 RETURNING match_id
 """
 
-#: Records by idempotency keys: match, number, and the record itself if $5.
+#: Records by idempotency keys: match, number, and no record.
 FIND = """
-SELECT r.match_id, r.seq, CASE WHEN $5::boolean THEN r.record END
+SELECT r.match_id, r.seq, NULL
 FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bytea[]) AS k (match_id, kind, seat, request_id)
 JOIN records r
     ON r.match_id = k.match_id AND r.kind = k.kind AND r.seat = k.seat AND r.request_id = k.request_id
+"""
+
+#: As FIND, with the records, which are written again as they are: what this gives is durable when it has committed.
+FIND_DURABLY = """
+UPDATE records r SET kind = r.kind
+FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bytea[]) AS k (match_id, kind, seat, request_id)
+WHERE r.match_id = k.match_id AND r.kind = k.kind AND r.seat = k.seat AND r.request_id = k.request_id
+RETURNING r.match_id, r.seq, r.record
 """
 
 RAISE_FLOOR = f"""

@@ -26,6 +26,9 @@ _ANY = "*"
 #: Pause after a message, in which more gathers. The first one after a while goes at once.
 _GAP_S = 0.01
 _LONGEST_PAUSE_S = 5.0
+#: Seconds of silence after which the database is asked whether it is still there, and seconds that its answer may take.
+#: A connection that a machine or a firewall between has forgotten says nothing for ever.
+_SILENCE_S, _ANSWER_S = 5.0, 5.0
 
 Heard = Callable[[Collection[bytes] | None], None]
 
@@ -96,11 +99,16 @@ class Wakeups:
 
     async def _tell(self, connection: Connection, lost: asyncio.Event) -> None:
         while not lost.is_set():
-            await self._woken.wait()
+            try:
+                async with asyncio.timeout(_SILENCE_S):
+                    await self._woken.wait()
+            except TimeoutError:
+                await connection.execute("SELECT 1", timeout=_ANSWER_S)
+                continue
             self._woken.clear()
             messages = self._messages()
             for message in messages:
-                await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, message)
+                await connection.execute("SELECT pg_notify($1, $2)", CHANNEL, message, timeout=_ANSWER_S)
             if messages:
                 await asyncio.sleep(_GAP_S)
 

@@ -4,6 +4,10 @@ A record's row has both its keys, (match, number) and (match, kind, seat, reques
 it skips what is taken, and tells what it has inserted. What it skipped is looked up afterwards; that is rare.
 The statement is its own transaction. If the connection breaks while it runs, it is sent again: what the first one has
 made durable is found by its keys then, and what it has not is made now. Nothing is ever guessed.
+
+A commit that waits for a synchronous standby is never cancelled: PostgreSQL would end the wait, and show to everybody
+what its own machine alone has. And what was found after a lost answer is written once more before it is confirmed,
+which waits for the standby: a primary that has crashed shows what no standby has, too.
 """
 
 from __future__ import annotations
@@ -33,10 +37,16 @@ from sixledger.service.store.postgres_link import (
     told,
     trouble,
 )
-from sixledger.service.store.postgres_sql import APPEND, APPEND_AND_CHANGE, CREATE, FIND
+from sixledger.service.store.postgres_sql import APPEND, APPEND_AND_CHANGE, CREATE, FIND, FIND_DURABLY
 
 if TYPE_CHECKING:
+    import asyncpg
     from sixledger.service.store.postgres_link import Connection
+
+#: Seconds that an answer may take longer than a statement may run.
+_PATIENCE_S = 2.0
+#: Longer than any answer: the driver's own time limit would cancel what runs.
+_NO_LIMIT_S = 24 * 3600.0
 
 _APPENDED = Appended()
 _SEQ_TAKEN = SeqTaken()
@@ -137,14 +147,14 @@ class BatchWriter:
     async def _send(self, connection: Connection, jobs: Sequence[Job], again: bool) -> list[Result]:
         # In the order of the keys: two batches that meet in several rows must meet in the same order.
         if jobs[0].row is not None:
-            rows = await connection.fetch(CREATE, *_creation_columns(jobs))
+            rows = await self._fetch(connection, CREATE, *_creation_columns(jobs))
         else:
             changing = [job.entry for job in jobs if _changes(job.entry)]
             columns = _record_columns(jobs)
             if changing:
-                rows = await connection.fetch(APPEND_AND_CHANGE, *columns, *_change_columns(changing))
+                rows = await self._fetch(connection, APPEND_AND_CHANGE, *columns, *_change_columns(changing))
             else:
-                rows = await connection.fetch(APPEND, *columns)
+                rows = await self._fetch(connection, APPEND, *columns)
         if len(rows) == len(jobs):
             return [_APPENDED] * len(jobs)
         made = {row[0] for row in rows}
@@ -156,13 +166,13 @@ class BatchWriter:
         """Find out of those that were not inserted whose idempotency key was used before, and by which record."""
         skipped = [index for index, result in enumerate(results) if result is _SEQ_TAKEN]
         entries = [jobs[index].entry for index in skipped]
-        found = await connection.fetch(
-            FIND,
+        found = await self._fetch(
+            connection,
+            FIND_DURABLY if again else FIND,
             [entry.match_id for entry in entries],
             [entry.kind for entry in entries],
             [entry.seat for entry in entries],
             [entry.request_id for entry in entries],
-            again,
         )
         taken = {row[0]: (row[1], row[2]) for row in found}
         for index, entry in zip(skipped, entries, strict=True):
@@ -173,6 +183,15 @@ class BatchWriter:
                 results[index] = _APPENDED  # by the statement whose answer was lost
             else:
                 results[index] = RequestTaken(seq)
+
+    async def _fetch(self, connection: Connection, statement: str, *values: object) -> list[asyncpg.Record]:
+        """The rows of a statement; a connection whose answer takes too long is dropped, and nothing is cancelled."""
+        limit_s = self._link.settings.statement_timeout_s + _PATIENCE_S
+        limit = asyncio.get_running_loop().call_later(limit_s, connection.terminate)
+        try:
+            return await connection.fetch(statement, *values, timeout=_NO_LIMIT_S)
+        finally:
+            limit.cancel()
 
 
 def _failures(error: Exception, count: int, *, unknown: bool) -> list[Result]:

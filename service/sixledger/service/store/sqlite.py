@@ -43,7 +43,7 @@ from sixledger.service.store.checks import (
     check_unarchive,
 )
 from sixledger.service.store.group_commit import GroupCommit
-from sixledger.service.store.sealing import opened, sealed
+from sixledger.service.store.sealing import listed, opened, sealed
 from sixledger.service.store.sqlite_archive import Leave, Return
 from sixledger.service.store.sqlite_checkpoint import Checkpointer
 from sixledger.service.store.sqlite_lock import FileLock
@@ -101,7 +101,8 @@ class SqliteStore(Store):
     """
 
     def __init__(self, path: str | Path, settings: SqliteSettings | None = None) -> None:
-        self._path = Path(path)
+        #: The file of the database.
+        self.path = Path(path)
         self._settings = settings or SqliteSettings()
         self._engine: _Engine | None = None
         self._closing: asyncio.Task[None] | None = None
@@ -110,7 +111,7 @@ class SqliteStore(Store):
         """As `Store.open`."""
         if self._engine is not None:
             raise StoreError("the store is open already")
-        engine = _Engine(self._path, self._settings, self._flushed)
+        engine = _Engine(self.path, self._settings, self._flushed)
         starting = asyncio.ensure_future(asyncio.to_thread(engine.start))
         try:
             await asyncio.shield(starting)
@@ -180,7 +181,7 @@ class SqliteStore(Store):
         """As `Store.list_matches`."""
         check_listing(status, game, after, limit, owner)
         rows = await self._read(lambda reader: reader.list_matches(status, game, after, limit, free_seats, owner))
-        return [opened(self.seal, row) for row in rows]
+        return [listed(self.seal, row) for row in rows]
 
     async def count_matches(self, owner: str, statuses: Collection[int]) -> int:
         """As `Store.count_matches`."""

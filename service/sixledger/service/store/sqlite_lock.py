@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from sixledger.service.store.base import StoreError
+from sixledger.service.store.base import StoreInUse
 
 if sys.platform == "win32":
     import msvcrt
@@ -41,7 +41,7 @@ class FileLock:
         except OSError:
             os.lseek(self._file, 0, os.SEEK_SET)
             holder = os.read(self._file, 32).decode("ascii", "replace").strip() or "unknown"
-            raise StoreError(
+            raise StoreInUse(
                 f"{database} is in use by process {holder}: one process at a time may open it, stop that one first"
             ) from None
         os.lseek(self._file, 0, os.SEEK_SET)

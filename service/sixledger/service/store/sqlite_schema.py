@@ -9,7 +9,7 @@ from pathlib import Path
 from sixledger.service.store.base import StoreError
 
 #: `PRAGMA user_version` of the tables below. A change of them gets the next number and a migration.
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 #: `PRAGMA application_id`: "6LGR". Tells our files from other people's.
 APPLICATION_ID = 0x364C4752
 #: RETURNING, and the repairs of WAL that came with it.
@@ -72,6 +72,16 @@ ALTER TABLE matches ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE matches ADD COLUMN archived_hash BLOB NOT NULL DEFAULT x'';
 CREATE INDEX matches_to_archive ON matches (status, created_us, match_id) WHERE archived = 0;
 """,
+    # Lists for everybody show public matches alone; a page must not cost the more, the more private ones there are.
+    5: """
+CREATE INDEX public_matches_by_time ON matches (created_us, match_id) WHERE private = 0;
+CREATE INDEX public_matches_by_status ON matches (status, created_us, match_id) WHERE private = 0;
+CREATE INDEX public_matches_by_game ON matches (game, created_us, match_id) WHERE private = 0;
+CREATE INDEX public_matches_by_game_and_status ON matches (game, status, created_us, match_id) WHERE private = 0;
+DROP INDEX matches_by_time;
+DROP INDEX matches_by_game;
+DROP INDEX matches_by_game_and_status;
+""",
 }
 
 
@@ -86,6 +96,8 @@ def connect(path: Path, *, cache_kib: int, writes: bool = False) -> sqlite3.Conn
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = -{cache_kib:d}")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
+        # A batch is put together in a table of its own first: no file elsewhere, which may be full, is to see secrets.
+        connection.execute("PRAGMA temp_store = MEMORY")
         # Erased names are overwritten where that costs no extra page; some builds would do it at any price.
         connection.execute("PRAGMA secure_delete = FAST")
         if not writes:
