@@ -7,19 +7,19 @@ signatures that the equation allows (those whose R is of small order), and every
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-try:
-    from nacl import bindings
-    from nacl.exceptions import CryptoError
-except ImportError:  # it comes with the extras; engine and ledger do without
-    _open: Any = None
-    _sign: Any = None
-else:
-    _open, _sign = bindings.crypto_sign_open, bindings.crypto_sign
+_open: Any = None
+_sign: Any = None
+_Refused: type[Exception] = InvalidSignature
+with suppress(ImportError):  # it comes with the extras; engine and ledger do without
+    from nacl import bindings, exceptions
+
+    _open, _sign, _Refused = bindings.crypto_sign_open, bindings.crypto_sign, exceptions.CryptoError
 
 SIGNATURE = 64
 
@@ -37,7 +37,7 @@ def fits(public_key: Ed25519PublicKey, data: bytes, signature: bytes, message: b
     if _open is not None and len(signature) == SIGNATURE:
         try:
             _open(signature + message, data)
-        except CryptoError:
+        except _Refused:
             pass  # hardly ever, and then the other one says why
         else:
             return True
