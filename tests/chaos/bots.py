@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from random import Random
+from typing import Any
 
 from chaos import history as told
 from chaos.clients import Clients
@@ -77,6 +78,9 @@ class Bots:
         self.opened.append(match_id)
         signs = [self._random.random() < 0.7 for _ in range(deal.seats)]
         async with asyncio.TaskGroup() as tasks:
+            if deal.hosted:
+                signs.pop()
+                tasks.create_task(self._host(match_id, deal.seats - 1, created.owner_token, f"{name}/owner"))
             for seat, sign in enumerate(signs):
                 credentials = Credentials.new(match_id, seat, sign=sign, contribute=deal.mode != _SERVER_ONLY)
                 by = f"{name}/seat-{seat}"
@@ -90,13 +94,32 @@ class Bots:
     async def _abort(self, match_id: bytes, owner_token: str, by: str) -> None:
         with suppress(TimeoutError):
             await asyncio.wait_for(self.finishing.wait(), self._random.uniform(0.0, 5.0))
+        await self._own(
+            "abort",
+            match_id,
+            by,
+            lambda request_id: self._clients.any().matches.abort(match_id, owner_token, request_id=request_id),
+        )
+
+    async def _host(self, match_id: bytes, seat: int, owner_token: str, by: str) -> None:
+        """Let the service play a seat."""
+        await self._own(
+            "seat bot",
+            match_id,
+            by,
+            lambda request_id: self._clients.any().lobby.seat_bot(match_id, owner_token, seat, request_id=request_id),
+            seat,
+        )
+
+    async def _own(
+        self, act: str, match_id: bytes, by: str, call: Callable[[bytes], Awaitable[record_pb2.Record]], seat: int = -1
+    ) -> None:
+        """What the owner does, for the table or for a seat."""
         request_id = secrets.token_bytes(16)
-        named = {"match": match_id.hex(), "request": request_id.hex(), "act": "abort"}
+        named: dict[str, Any] = {"match": match_id.hex(), "request": request_id.hex(), "act": act, "seat": seat}
         self._history.add(told.INVOKED, by, **named)
         try:
-            record = await self._clients.insist(
-                lambda: self._clients.any().matches.abort(match_id, owner_token, request_id=request_id)
-            )
+            record = await self._clients.insist(lambda: call(request_id))
         except ServiceError as error:
             self._history.add(told.REFUSED, by, **named, detail=error.reason)
         else:

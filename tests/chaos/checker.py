@@ -95,7 +95,7 @@ def _asked_for(events: Sequence[Event], final: Mapping[str, Ledger]) -> Check:
     asked = {(event.match, event.seat, event.request) for event in events if event.what == INVOKED}
     for match, ledger in final.items():
         for seq, record in enumerate(ledger.records):
-            if record.seat >= 0:
+            if record.seat >= 0 and not record.hosted:
                 fine = (match, record.seat, record.request) in asked
                 made.of(fine, f"match {match[:8]}, record {seq}: request {record.request[:8]} of seat {record.seat}")
     return made

@@ -77,6 +77,12 @@ class Cluster:
             for line in ("drop 0", "files -1"):
                 replica.order(line)
 
+    async def forget(self) -> None:
+        """Kill every server and start it anew: what is known from then on is what is kept."""
+        for replica in self.replicas:
+            await asyncio.to_thread(replica.kill)
+        await asyncio.gather(*(replica.start() for replica in self.replicas))
+
 
 def _settings(folder: Path, keys: Path, store: str) -> dict[str, Any]:
     return {

@@ -24,7 +24,9 @@ class Disk:
         return "a small tmpfs" if self.mounted else "RLIMIT_FSIZE"
 
     def fill(self) -> None:
-        """Leave no byte."""
+        """Leave no byte. Only of a disk of our own."""
+        if not self.mounted:
+            raise ValueError("this would fill the disk of the machine")
         with (self.folder / "ballast").open("ab", buffering=0) as ballast, contextlib.suppress(OSError):
             size = 1 << 20
             while size:

@@ -41,7 +41,7 @@ class Event:
     time_ns: int = 0
     match: str = ""
     request: str = ""
-    #: create, join, commitment, contribution, command, resign or abort.
+    #: create, join, commitment, contribution, command, resign, seat bot or abort.
     act: str = ""
     #: −1: the table.
     seat: int = -1

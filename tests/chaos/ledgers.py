@@ -23,6 +23,8 @@ class LedgerRecord:
     request: str
     #: −1: the table or a timer.
     seat: int
+    #: True if the service plays the seat itself: no client has asked for it.
+    hosted: bool = False
 
 
 @dataclass(slots=True)
@@ -41,15 +43,17 @@ def read_ledger(path: Path, replica: str) -> Ledger:
     data = path.read_bytes()
     lines = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).splitlines()
     ledger = Ledger(json.loads(lines[0])["match"], replica)
+    hosted: set[int] = set()
     for line in lines[1:]:
         content = json.loads(line)
         if "body" not in content:
             continue
-        cause = record_pb2.Body.FromString(base64.b64decode(content["body"])).cause
+        body = record_pb2.Body.FromString(base64.b64decode(content["body"]))
+        hosted |= {step.joined.seat for step in body.lifecycle if step.joined.hosted}
+        cause, hash_ = body.cause, base64.b64decode(content["hash"]).hex()
         of_seat = cause.kind == record_pb2.CAUSE_KIND_SEAT
-        ledger.records.append(
-            LedgerRecord(base64.b64decode(content["hash"]).hex(), cause.request_id.hex(), cause.seat if of_seat else -1)
-        )
+        seat = cause.seat if of_seat else -1
+        ledger.records.append(LedgerRecord(hash_, cause.request_id.hex(), seat, of_seat and seat in hosted))
     return ledger
 
 

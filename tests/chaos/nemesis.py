@@ -19,7 +19,7 @@ SLOW_CLIENTS, SLOW_DATABASE = "slow to clients", "slow to database"
 RESTART_DATABASE, DROP_WAKEUPS, SKEW, FILL_DISK = "restart database", "drop wake-ups", "skew clock", "fill disk"
 
 ON_POSTGRES = (
-    *(KILL, KILL, STOP, STOP, CUT_CLIENTS, CUT_CLIENTS, CUT_DATABASE, CUT_DATABASE),
+    *(KILL, KILL, STOP, STOP, CUT_CLIENTS, CUT_CLIENTS, CUT_DATABASE, CUT_DATABASE, CUT_DATABASE),
     *(SLOW_CLIENTS, SLOW_DATABASE, RESTART_DATABASE, DROP_WAKEUPS, SKEW, SKEW, FILL_DISK),
 )
 #: A single server can be killed and its disk can fill; its clients can be cut off.
@@ -37,7 +37,8 @@ class Fault:
     seconds: float
     #: How a wire breaks.
     mode: State = State.OPEN
-    #: Seconds by which the clock is wrong, share of wake-ups that are dropped, or seconds of delay.
+    #: Seconds by which the clock is wrong, share of wake-ups that are dropped, seconds of delay; of a wire that holds
+    #: what is sent: not 0 if that is lost in the end.
     amount: float = 0.0
 
 
@@ -59,7 +60,8 @@ def _fault(random: Random, at_s: float, kind: str, replica: int) -> Fault:
     seconds = random.choice((random.uniform(0.0, 0.5), random.uniform(0.5, 3.0), random.uniform(3.0, 9.0)))
     mode, amount = State.OPEN, 0.0
     if kind in (CUT_CLIENTS, CUT_DATABASE):
-        mode = random.choice((State.CUT, State.HELD, State.LOSSY))
+        mode = random.choice((State.CUT, State.HELD, State.HELD, State.LOSSY))
+        amount = float(random.randrange(2))
     elif kind in (SLOW_CLIENTS, SLOW_DATABASE):
         amount = random.uniform(0.01, 0.3)
     elif kind == SKEW:
@@ -133,6 +135,8 @@ class Nemesis:
     async def _break(self, fault: Fault, wire: Wire) -> None:
         wire.set(fault.mode)
         await asyncio.sleep(fault.seconds)
+        if fault.amount:
+            wire.set(State.CUT)
         wire.set(State.OPEN)
 
     async def _cut_clients(self, fault: Fault, replica: Replica) -> None:

@@ -71,6 +71,7 @@ async def run(store: str, folder: Path, options: Options) -> Part:
                 playing.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await playing
+                await cluster.forget()
                 ledgers = await _export(cluster, bots, folder)
             what = f"{replicas} servers on PostgreSQL" if store == "postgres" else "one server on SQLite"
             part = Part(f"{what}", options.seed, options.seconds, what, _disk(cluster))

@@ -39,6 +39,8 @@ class Deal:
     timing: dict[str, Any] = field(default_factory=dict)
     #: The owner aborts it some time.
     aborted: bool = False
+    #: The service plays the last seat itself: all replicas do, and only one act may come of it.
+    hosted: bool = False
 
 
 def _options(game: Game[Any]) -> Iterator[tuple[str, Message]]:
@@ -97,5 +99,5 @@ def deals(seed: int) -> Iterator[Deal]:
         if random.random() < 0.3:
             clock = time_limits(turn=random.choice((2.0, 6.0)), join=60, contribute=60, reveal=60)
             timing = {"clock": clock, "on_timeout": random.choice(_POLICIES)}
-        aborted = random.random() < 0.03
-        yield Deal(game.id, kind, random.choice(seats), options, random.choice(_MODES), timing, aborted)
+        aborted, hosted = random.random() < 0.03, random.random() < 0.25
+        yield Deal(game.id, kind, random.choice(seats), options, random.choice(_MODES), timing, aborted, hosted)

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from chaos import history as told
 from chaos.checker import Check, check
+from chaos.disk import small_disk
 from chaos.history import Event, History, read
 from chaos.ledgers import Ledger, LedgerRecord, read_ledger
 from chaos.nemesis import ON_POSTGRES, ON_SQLITE, plan
-from chaos.report import as_json, markdown
+from chaos.report import Part, as_json, markdown
 from chaos.run import Options, run
 from chaos.tables import deals, kinds
 from chaos.wire import State, Wire, to_port
@@ -210,6 +211,14 @@ def test_the_checker_flags(spoil: Callable[[list[Event], list[Ledger]], str]) ->
     assert any(name.startswith(expected) for name in broken(events, ledgers))
 
 
+def test_a_seat_that_the_service_plays_needs_no_client() -> None:
+    events, ledgers = good()
+    for each in ledgers:
+        each.records.append(LedgerRecord("hash-6", request(7), 0, hosted=True))
+    events.insert(-1, Event(told.SEEN, "watcher", 1000, MATCH, seq=6, hash="hash-6"))
+    assert broken(events, ledgers) == set()
+
+
 def test_only_the_first_violations_are_told_and_all_are_counted() -> None:
     made = Check("a check")
     for number in range(50):
@@ -291,6 +300,36 @@ async def test_a_wire_loses_holds_and_cuts() -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", wire.port)
         assert await ended(reader)
         writer.transport.abort()
+
+
+def test_a_run_that_broke_something_or_did_nothing_is_not_good() -> None:
+    part = Part("servers", 1, 10.0, "a store", "a small tmpfs", matches=1)
+    assert not part.good
+    part.checks = [Check("a check", looked_at=3)]
+    assert part.good
+    part.checks[0].of(False, "record 7 is gone")
+    assert not part.good
+    assert not as_json([part])["good"]
+    assert "* a check: record 7 is gone" in markdown([part])
+    part.checks, part.matches = [Check("a check")], 0
+    assert not part.good
+
+
+def test_a_small_disk_fills_and_is_freed(tmp_path: Path) -> None:
+    """Where nothing may be mounted it refuses: it would be the disk of the machine."""
+    with small_disk(tmp_path / "disk", 1) as disk:
+        file = disk.folder / "file"
+        if not disk.mounted:
+            assert disk.kind == "RLIMIT_FSIZE"
+            with pytest.raises(ValueError, match="the disk of the machine"):
+                disk.fill()
+            return
+        disk.fill()
+        with pytest.raises(OSError, match="No space left"):
+            file.write_bytes(bytes(4096))
+        disk.free()
+        file.write_bytes(bytes(4096))
+    assert not file.exists()
 
 
 @pytest.mark.parametrize(("store", "seconds"), [("postgres", 6.0), ("sqlite", 5.0)])

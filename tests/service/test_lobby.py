@@ -15,8 +15,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sixledger.ledger import file, keys
 from sixledger.ledger.verify import verify
 from sixledger.service.server import Server
+from sixledger.service.store import AppendResult, Entry, MemoryStore, Store, StoreError
 from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
+from support import hosts
+from support.hosts import StoreAround
 from support.servers import (
     ONE_ROUND,
     Client,
@@ -253,6 +256,60 @@ async def test_bots_go_on_after_a_restart(tmp_path: Path) -> None:
                 else:
                     await asyncio.sleep(0.005)
         await proved(table, server)
+
+
+class Away(StoreAround):
+    """A store that can be away."""
+
+    away = False
+
+    def __init__(self, inner: Store) -> None:
+        super().__init__(inner)
+        #: Set once a bot has met it.
+        self.met = asyncio.Event()
+
+    async def records(self, match_id: bytes, first: int, limit: int) -> list[bytes]:
+        if self.away:
+            raise StoreError("the store is away")
+        return await super().records(match_id, first, limit)
+
+    async def append(self, entry: Entry) -> AppendResult:
+        if self.away:
+            raise StoreError("the store is away")
+        return await super().append(entry)
+
+
+async def test_bots_go_on_as_soon_as_the_store_is_back() -> None:
+    """And not only when the server next looks for bots that somebody has left behind, half a minute later."""
+    async with Away(MemoryStore()) as store:
+        table = hosts.replica(store)
+        mode = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
+        request = pb.CreateMatchRequest(game="nimmt", options=ONE_ROUND, seats=2, mode=mode)
+        created = await table.servicer.CreateMatch(request)
+        match_id = created.match_id
+        owner: dict[str, Any] = {"match_id": match_id, "owner_token": created.owner_token}
+        await table.servicer.SeatBot(pb.SeatBotRequest(**owner, request_id=hosts.request_id(), seat=0))
+
+        async def vanish(entry: Entry) -> None:
+            store.away = entry.seat == 0 and entry.kind == record_pb2.CAUSE_KIND_SEAT
+            if store.away:
+                store.met.set()
+                raise StoreError("the store is away")
+
+        store.before_append = vanish
+        await table.servicer.JoinMatch(pb.JoinMatchRequest(match_id=match_id, seat=1))
+        try:
+            async with asyncio.timeout(5):
+                await store.met.wait()
+                await asyncio.sleep(0.1)  # the bot has tried again, and has not even been able to read
+                store.away, store.before_append = False, None
+                async for item in table.watch(match_id):
+                    body = record_pb2.Body.FromString(item.record.record.body)
+                    if item.HasField("record") and body.cause.kind == record_pb2.CAUSE_KIND_SEAT and body.command:
+                        break
+                assert tuple((await table.host.fresh(match_id)).match.to_act) == (1,)
+        finally:
+            await table.servicer.bots.close()
 
 
 async def test_a_bot_that_fails_or_cheats_plays_the_first_legal_command(monkeypatch: pytest.MonkeyPatch) -> None:

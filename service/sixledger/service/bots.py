@@ -20,6 +20,7 @@ from sixledger.service.hosted import Hosted
 from sixledger.service.hub import Waiter
 from sixledger.service.logs import Log, places
 from sixledger.service.restored import is_restored
+from sixledger.service.store import StoreError
 from sixledger.service.watch import Pulse
 from sixledger.v1 import engine_service_pb2, error_pb2, match_service_pb2, record_pb2
 
@@ -90,16 +91,33 @@ class BotRunner:
 
     async def _scan(self) -> None:
         while True:
+            pause_s = _RESCAN_S
             try:
                 for match_id in await self._host.store.matches_with_bots(UNFINISHED):
                     self.add(match_id)
             except EXPECTED as error:
                 self._log.warning("bots_not_found", type=type(error).__name__)
-            await asyncio.sleep(_RESCAN_S)
+                pause_s = _LONGEST_PAUSE_S
+            await asyncio.sleep(pause_s)
 
     # -- one match -------------------------------------------------------------------------------
 
     async def _run(self, match_id: bytes) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while not self._host.hub.closed:
+            try:
+                await self._follow(match_id)
+            except StoreError as error:  # the store is away, and the bots go on when it is back
+                self._tell(match_id, error)
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            except EXPECTED as error:
+                self._tell(match_id, error)  # it cannot even be read: found again when the server looks next
+                return
+            else:
+                return
+
+    async def _follow(self, match_id: bytes) -> None:
         hub, waiter, pause_s = self._host.hub, Waiter(), _FIRST_PAUSE_S
         hub.add(match_id, waiter)
         self._pulse.join()
@@ -125,8 +143,6 @@ class BotRunner:
                 waiter.position = hosted.match.seq + 1
                 await waiter.wait()
                 hosted = await self._host.hosted(match_id)
-        except EXPECTED as error:
-            self._tell(match_id, error)  # it cannot even be read: found again when the server looks next
         finally:
             hub.remove(match_id, waiter)
             self._pulse.leave()
