@@ -293,6 +293,9 @@ async def test_a_port_that_is_taken_is_refused_and_port_0_is_one_for_all(postgre
     with WorkersProcess(tmp_path / "one", postgres_url, listen="127.0.0.1:0", origin="") as first:
         await first.ready(3)
         (address,) = set(first.told("started", "address"))
+        async with asyncio.timeout(20):
+            while "is running" not in first.out():  # noqa: ASYNC110 - it is said as soon as all are ready
+                await asyncio.sleep(0.05)
         assert address in first.out()
         assert not address.endswith(":0")
         with WorkersProcess(tmp_path / "two", postgres_url, listen=address) as second:
