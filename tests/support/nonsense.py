@@ -150,6 +150,19 @@ def judge(stream: BinaryIO) -> str:
     return report.summary
 
 
+def _most_memory_kib() -> int:
+    """The most memory that this program has had at a time.
+
+    What getrusage says counts what the parent had when it started this process, and a test run is large.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = next((line for line in status.read_text().splitlines() if line.startswith("VmHWM:")), None)
+        if found is not None:
+            return int(found.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def main(names: list[str]) -> None:
     """Judge these shapes, or all, with bounded memory."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -161,7 +174,7 @@ def main(names: list[str]) -> None:
             "name": name,
             "said": said,
             "seconds": time.process_time() - begun,
-            "memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+            "memory_mib": _most_memory_kib() >> 10,
             "read_mib": made.taken / MIB,
         }
         sys.stdout.write(json.dumps(found) + "\n")
