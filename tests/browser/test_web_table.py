@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def test_a_person_plays_a_match_by_clicking(page: Page) -> None:
 
 
 def test_a_reload_comes_back_to_the_same_table(page: Page) -> None:
-    hand = "document.getElementById('hand').innerText"
+    hand = "document.getElementById('hand')?.innerText"  # between two pages there is none
     before, place = page.evaluate(hand), page.evaluate("location.href")
     page.evaluate("location.reload()")
     page.wait(f"document.readyState == 'complete' && typeof {hand} == 'string' && {CARDS} == 10")
