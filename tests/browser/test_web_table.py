@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import struct
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
