@@ -18,13 +18,14 @@ from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, check_
 from sixledger.ledger.opening import carry_out_opening, prepare_opening
 from sixledger.ledger.records import Facts, Parts, Secret
 from sixledger.ledger.seeds import SeedChain
+from sixledger.ledger.spelling import spelling_of
 from sixledger.ledger.verify import compare
 from sixledger.ledger.verify.quick import Quick, Untidy
 from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
 from sixledger.v1 import engine_service_pb2, record_pb2
 
-#: Commands that are kept by their bytes, and signatures that wait to be verified together.
-MAX_COMMANDS = MAX_CLAIMS = 4096
+#: Signatures that wait to be verified together.
+MAX_CLAIMS = 4096
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 TIMER = record_pb2.CAUSE_KIND_TIMER
 
@@ -47,8 +48,6 @@ class Rerun:
     #: Signatures that are still to be verified: those of the quick way.
     _claims: list[tuple[int, keys.Claim]] = field(default_factory=list)
     _requests: set[tuple[int, int, bytes]] = field(default_factory=set)
-    #: Commands and their public parts by their bytes: most are given again and again.
-    _commands: dict[bytes, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, subject: Subject) -> Rerun:
@@ -209,15 +208,10 @@ class Rerun:
 
     def _read_command(self, data: bytes) -> Any:
         """The command in `data`; not to be changed. Raises LedgerFault."""
-        command = self._commands.get(data)
-        if command is None:
-            try:
-                command = self.match.game.schema.read_command(data)
-            except MalformedCommand as error:
-                raise LedgerFault(ILLEGAL_COMMAND, "rules", str(error)) from error
-            if len(self._commands) < MAX_COMMANDS:
-                self._commands[data] = command
-        return command
+        try:
+            return spelling_of(self.match.game.schema).command(data).message
+        except MalformedCommand as error:
+            raise LedgerFault(ILLEGAL_COMMAND, "rules", str(error)) from error
 
     # -- folding what cannot be decided again ----------------------------------------------------
 
