@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError
 from sixledger.engine.game import Decision, Game, Setup
 from sixledger.ledger import clocks as clocks_
@@ -22,6 +21,7 @@ from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.records import Facts, Parts, check_shape, read, read_body
 from sixledger.ledger.seats import Seat
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
+from sixledger.ledger.spelling import audience
 from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2, replay_service_pb2
 
 SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
@@ -297,12 +297,6 @@ class Match:
         fault = signature_fault(self, facts)
         if fault:
             raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", fault)
-
-
-def audience(event: Any) -> int:
-    """The bit set of seats that may open the secret part of an event at once."""
-    kind: Any = type(event)
-    return 1 << event.seat if visibility.classes(kind).kind == visibility.SEAT else 0
 
 
 def _check_seal(seal: tuple[int, int, bytes], expected_audience: int, epoch: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sixledger.ledger import keys
 from sixledger.ledger.heads import HeadSigner, VerifierKey
-from sixledger.ledger.key_list import SignedKeyList, first_list
+from sixledger.ledger.key_list import SignedKeyList
 
 
 def _wall_clock() -> int:
@@ -34,13 +34,6 @@ class OriginSigner(HeadSigner):
         #: Grows whenever the keys are replaced.
         self.generation = 0
         self._adopt(private_keys, key_list)
-
-    @classmethod
-    def of_key(
-        cls, origin: str, private_key: Ed25519PrivateKey, clock: Callable[[], int] = _wall_clock
-    ) -> OriginSigner:
-        """The signer of an origin that never had another key. Raises ValueError if the name cannot be an origin's."""
-        return cls([private_key], first_list(HeadSigner(origin, private_key).verifier_key, private_key), clock)
 
     def replace(self, private_keys: Iterable[Ed25519PrivateKey], key_list: SignedKeyList) -> bool:
         """Sign with these from now on; False if the list is the one in use. Raises ValueError, and goes on as before.

@@ -114,11 +114,10 @@ class Spelling:
             public, whole = game_pb2.Event(), game_pb2.Event()
             events.pack_without(public, event, classes.secret)
             events.pack_without(whole, event, classes.public)
-            audience = 1 << event.seat if classes.kind == visibility.SEAT else 0  # type: ignore[attr-defined]
             found = Event(
                 _in_body(public.SerializeToString(deterministic=True)),
                 whole.SerializeToString(deterministic=True),
-                audience,
+                audience(event),
             )
         if len(found.field) <= SMALL_EVENT and event.ByteSize() <= SMALL_EVENT:
             _keep(self._events, id(event), (event, found))
@@ -142,6 +141,11 @@ class Spelling:
             if not held.signature and len(value) <= SMALL_COMMAND:  # a signed one never comes again
                 _keep(self._unsealed, value, found)
         return found
+
+
+def audience(event: Any) -> int:
+    """The bit set of seats that may open the secret part of an event at once."""
+    return 1 << event.seat if _classes(event).kind == visibility.SEAT else 0
 
 
 #: The one object of each game.

@@ -72,19 +72,6 @@ def read_trusts(texts: Sequence[str]) -> tuple[Trust, ...]:
     return tuple(each for each in given if isinstance(each, SignedKeyList) or each.origin not in lists)
 
 
-def read_verifier_keys(texts: Sequence[str]) -> list[VerifierKey]:
-    """The keys among them; of a list those that were not revoked. Raises Failure."""
-    keys: list[VerifierKey] = []
-    for each in read_trusts(texts):
-        keys += [each] if isinstance(each, VerifierKey) else good_keys(each)
-    return keys
-
-
-def good_keys(key_list: SignedKeyList) -> list[VerifierKey]:
-    """The keys of a list that were not revoked."""
-    return [entry.key for entry in key_list.content.keys if entry.revoked_us is None]
-
-
 def pinned_trusts() -> dict[str, Trust]:
     """What this person trusts, by origin: key lists, and keys of origins without one."""
     store = trust_store()
