@@ -145,7 +145,7 @@ _SERVE = """
 import sys
 from pathlib import Path
 from sixledger.service.config import Settings
-from sixledger.service.server import run
+from sixledger.service.process import run
 settings = Settings(listen="127.0.0.1:0", data_dir=Path(sys.argv[1]), origin="test.example")
 run(settings, started=lambda server: print(server.address, flush=True))
 """
