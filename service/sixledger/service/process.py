@@ -36,12 +36,32 @@ async def _serve(
 ) -> None:
     signalled = asyncio.Event()
     server = Server(settings, keyring=keyring, follow_keys=True)
-    await server.start()
+    # Before anything is opened: from the first call that is answered on, a signal must not cut it off.
+    _heed_signals(server, signalled, member)
+    if not await _started(server, signalled):
+        return
+    # Everything that lives now lives to the end: the collector need not look at it again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    if started is not None:
+        started(server)
+    await signalled.wait()
+    await server.stop()
+
+
+def _heed_signals(server: Server, signalled: asyncio.Event, member: Member | None) -> None:
+    """From now on set `signalled` when the process shall end, and take up changed keys at SIGHUP."""
 
     def on_signal() -> None:
         if signalled.is_set():
             server.gate.give_up()
         signalled.set()
+
+    def on_hangup() -> None:
+        # A server that has no key watch yet reads the keys afterwards.
+        if hasattr(server, "key_watch"):
+            server.key_watch.look()
 
     loop = asyncio.get_running_loop()
     if member is not None:
@@ -52,15 +72,24 @@ async def _serve(
         except NotImplementedError:  # on Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
     if hasattr(signal, "SIGHUP"):  # not on Windows, where only the regular look takes up changed keys
-        loop.add_signal_handler(signal.SIGHUP, server.key_watch.look)
-    # Everything that lives now lives to the end: the collector need not look at it again.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
-    if started is not None:
-        started(server)
-    await signalled.wait()
-    await server.stop()
+        loop.add_signal_handler(signal.SIGHUP, on_hangup)
+
+
+async def _started(server: Server, signalled: asyncio.Event) -> bool:
+    """Start; False if a signal came first and everything is closed again. Raises what `Server.start` raises."""
+    starting, told = asyncio.ensure_future(server.start()), asyncio.ensure_future(signalled.wait())
+    try:
+        await asyncio.wait({starting, told}, return_when=asyncio.FIRST_COMPLETED)
+        if not starting.done():
+            starting.cancel()
+            await asyncio.wait({starting})
+        if starting.cancelled():
+            logs.Log("server").info("stopped", hint="before it had started")
+            return False
+        starting.result()
+    finally:
+        told.cancel()
+    return True
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
