@@ -18,7 +18,7 @@ from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.ledger import hashing
 from sixledger.ledger.heads import HeadSigner
 from sixledger.v1 import match_service_pb2, record_pb2
-from support.ledgers import OTHER_SIGNER, SIGNER
+from support.ledgers import OTHER_SIGNER, SIGNER, private_key
 from support.lying import Crooked, Records, Response, head
 
 Stream = list[Response]
@@ -287,7 +287,7 @@ def a_head_of_another_match(where: Scene, stream: Stream) -> int:
 
 @tells("head-other-origin", errors.BadHead, "pinned key", viewers=EVERYBODY)
 def a_head_of_another_origin(where: Scene, stream: Stream) -> int:
-    stream[9].record.head = resigned(where, 10, HeadSigner("other.example", OTHER_SIGNER._private_key))
+    stream[9].record.head = resigned(where, 10, HeadSigner("other.example", private_key("another")))
     return 9
 
 
