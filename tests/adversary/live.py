@@ -373,6 +373,7 @@ _AT_ONCE, _WHEN_REVEALED = (
 )
 _NEXT_ACT = "at the next act that was signed over another history"
 _IN_FILE = "no file is shown during play"
+_CLAIM = "it follows a list that a trusted key has signed, and stops (KeyRevoked) where only the revoked key has"
 _FORGED, _RULES, _TAMPERED = "ForgedAct", "RulesBroken", "Tampered"
 
 
@@ -495,6 +496,9 @@ LIVE: dict[str, str] = {
     "no-head": _noticed("where one must be", "BadHead"),
     "head-by-other-key": _noticed("at the head: the key is pinned", "BadHead"),
     "frame-server": _noticed("at the head, which it does not take for one of the server", "BadHead"),
+    "claim-theft": _unnoticed(_CLAIM),
+    "disown-history": _unnoticed(_CLAIM),
+    "sign-with-stolen-key": _unnoticed("until the key list says so, what the thief signs is signed by the server"),
     "pad-lines": _unnoticed(_IN_FILE),
     "pad-fields": _unnoticed(_IN_FILE),
     "pad-spaces": _unnoticed(_IN_FILE),

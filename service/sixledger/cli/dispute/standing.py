@@ -112,7 +112,7 @@ def _is_malformed(case: Case, report: replay_service_pb2.VerifyReport) -> bool:
 
 
 def _refused(case: Case, trusted: Trusted) -> tuple[ListedKey | None, bool]:
-    for signed in _heads(case):
+    for signed in (*case.ledger.heads, *case.receipts):
         key_list = trusted.lists.get(signed.head.origin)
         if key_list is not None and (entry := key_list.entry(signed)) is not None and key_list.judge(signed):
             return entry, signed not in case.ledger.heads
