@@ -27,6 +27,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         (
             "play nimmt",
             "play nimmt --bots 5 --option limit=30",
+            "play piece",
             "play nimmt --preset amigo --server localhost:7655",
             "play nimmt --server localhost:7655 --join",
             "play nimmt --server localhost:7655 --table 3f0c… --invitation sixl_…",
@@ -52,7 +53,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "demo",
         "sixledger.cli.demo:demo",
         "Show a whole match: server, signed bots, ledger, proof.",
-        ("demo --out out", "demo --seats 6 --preset amigo", "demo --fast --seed 7"),
+        ("demo", "demo --seats 6 --preset amigo", "demo --game forces", "demo --fast --seed 7 --out out"),
     ),
     (
         "watch",
