@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from unittest import mock
 
@@ -14,9 +15,14 @@ _EXAMPLES = "For example:"
 
 def command_line() -> Iterator[tuple[str, str]]:
     """Every command with its options, from the commands themselves."""
-    from sixledger.cli.main import COMMANDS, app
+    from sixledger.cli.main import COMMANDS, app, explained
 
-    with mock.patch.object(sys, "argv", ["sixledger"]):  # else usage lines tell how this program was started
+    with ExitStack() as meanwhile:
+        for name, _, _, examples in COMMANDS:
+            if examples:
+                meanwhile.enter_context(explained(name))
+        # Else usage lines tell how this program was started.
+        meanwhile.enter_context(mock.patch.object(sys, "argv", ["sixledger"]))
         generated = app.generate_docs()
     text = generated.replace("# sixledger\n", f"# Command line\n{NOTE}\n", 1)
     for name, _, _, examples in COMMANDS:
