@@ -38,6 +38,8 @@ class Limit(StrEnum):
     UNSEEN_HEADS = "unseen-heads"
     #: A key that nobody has pinned: anybody can sign a ledger with a key of its own.
     UNPINNED_KEY = "unpinned-key"
+    #: A theft of the key that the operator claims: nobody can tell it from a true one.
+    CLAIMED_THEFT = "claimed-theft"
     #: All who could contradict are in it: the operator and every seat that acts from there on.
     EVERYBODY_COLLUDES = "everybody-colludes"
 
@@ -190,6 +192,12 @@ ATTACKS: dict[str, Attack] = {
         no_head="leave the head out",
         head_by_other_key="add a head by another key",
         frame_server="frame the server with a head that it did not sign",
+    ),
+    **_all(
+        "thefts",
+        claim_theft="claim that the key was stolen, to disown an honest match",
+        disown_history="tell another history, and disown the first with a claimed theft",
+        sign_with_stolen_key="sign another history with a stolen key",
     ),
     **_all(
         "files",

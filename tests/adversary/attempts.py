@@ -17,6 +17,7 @@ from adversary.scenes import Scene, scene
 from sixledger.ledger import viewers
 from sixledger.ledger.faults import UnusableInput
 from sixledger.ledger.heads import VerifierKey
+from sixledger.ledger.key_list import Trust
 from sixledger.ledger.verify import verify
 from sixledger.v1 import record_pb2
 from sixledger.v1.replay_service_pb2 import Verdict, VerifyReport
@@ -47,9 +48,13 @@ class Evidence:
     #: The record that must be named; None: none is.
     seq: int | None = None
     receipts: Sequence[str] = ()
-    trusted: Sequence[VerifierKey] = KEYS
+    trusted: Sequence[Trust] = KEYS
     #: Words of what the report names, where the ledger is good in spite of the attack.
     noted: str = ""
+    #: True if what is shown is honest, and the attack is on its standing: it has won if it is refused.
+    honest: bool = False
+    #: True if the report must say that a trusted key vouches for all of it.
+    authenticated: bool = False
 
 
 @dataclass(frozen=True)

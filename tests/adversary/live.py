@@ -18,7 +18,7 @@ from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.ledger import hashing
 from sixledger.ledger.heads import HeadSigner
 from sixledger.v1 import match_service_pb2, record_pb2
-from support.ledgers import OTHER_SIGNER, SIGNER
+from support.ledgers import OTHER_SIGNER, SIGNER, private_key
 from support.lying import Crooked, Records, Response, head
 
 Stream = list[Response]
@@ -287,7 +287,7 @@ def a_head_of_another_match(where: Scene, stream: Stream) -> int:
 
 @tells("head-other-origin", errors.BadHead, "pinned key", viewers=EVERYBODY)
 def a_head_of_another_origin(where: Scene, stream: Stream) -> int:
-    stream[9].record.head = resigned(where, 10, HeadSigner("other.example", OTHER_SIGNER._private_key))
+    stream[9].record.head = resigned(where, 10, HeadSigner("other.example", private_key("another")))
     return 9
 
 
@@ -373,6 +373,7 @@ _AT_ONCE, _WHEN_REVEALED = (
 )
 _NEXT_ACT = "at the next act that was signed over another history"
 _IN_FILE = "no file is shown during play"
+_CLAIM = "it follows a list that a trusted key has signed, and stops (KeyRevoked) where only the revoked key has"
 _FORGED, _RULES, _TAMPERED = "ForgedAct", "RulesBroken", "Tampered"
 
 
@@ -495,6 +496,9 @@ LIVE: dict[str, str] = {
     "no-head": _noticed("where one must be", "BadHead"),
     "head-by-other-key": _noticed("at the head: the key is pinned", "BadHead"),
     "frame-server": _noticed("at the head, which it does not take for one of the server", "BadHead"),
+    "claim-theft": _unnoticed(_CLAIM),
+    "disown-history": _unnoticed(_CLAIM),
+    "sign-with-stolen-key": _unnoticed("until the key list says so, what the thief signs is signed by the server"),
     "pad-lines": _unnoticed(_IN_FILE),
     "pad-fields": _unnoticed(_IN_FILE),
     "pad-spaces": _unnoticed(_IN_FILE),

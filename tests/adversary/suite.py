@@ -19,6 +19,7 @@ from adversary import (
     seals,
     signatures,
     tables,
+    thefts,
     timers,
 )
 from adversary.attacks import ATTACKS, Attack, Limit
@@ -40,6 +41,7 @@ MODULES = (
     results,
     tables,
     heads,
+    thefts,
     files,
 )
 #: Verdicts with which a ledger that is not complete, or not known to be forged, gets through.
@@ -55,6 +57,7 @@ _TOPICS = {
     "results": "Results",
     "tables": "Who sits where",
     "heads": "Signed heads",
+    "thefts": "Stolen keys, and thefts that are claimed",
     "files": "The file",
     "beyond": "What nobody can see in a ledger",
 }
@@ -79,14 +82,18 @@ class Outcome:
         verdict = self.found[0]
         if self.found != self.expected:
             return f"expected {self.expected}, found {self.found}"
-        if verdict not in GOOD:
-            return "" if self.attempt.limit is None else f"caught ({verdict}), though it is said to be beyond proof"
+        if self.evidence.authenticated and not judge(self.evidence).signer_authenticated:
+            return "no trusted key vouches for it"
+        fails = (verdict in GOOD) == self.evidence.honest
+        if self.attempt.limit is not None:
+            if fails:
+                return f"it fails ({verdict}), though it is said to be beyond proof"
+            named = self.attempt.limit in known_limits()
+            return "" if named else f"the threat model does not name {self.attempt.limit}"
         if self.evidence.noted:
             said = any(self.evidence.noted in words for words in judge(self.evidence).unchecked)
             return "" if said else "the report does not name it"
-        if self.attempt.limit is None:
-            return f"{verdict}: nothing notices it"
-        return "" if self.attempt.limit in known_limits() else f"the threat model does not name {self.attempt.limit}"
+        return "" if fails else f"{verdict}: {'honest, and refused' if self.evidence.honest else 'nothing notices it'}"
 
 
 @cache
@@ -138,12 +145,14 @@ def cell(attack: Attack, strengths: Sequence[Strength], words: Words = _plain) -
     said: dict[str, None] = {}
     for attempt in mine:
         verdict, layer, _ = outcome(attempt).expected
-        if verdict not in GOOD:
+        if attempt.limit is not None:
+            said[words("", attempt.limit)] = None
+        elif verdict not in GOOD:
             said[words("no ledger" if verdict == "UNUSABLE" else f"{layer}: {verdict}", "")] = None
-        elif attempt.limit is None:
+        elif outcome(attempt).evidence.noted:
             said[words("valid, but named in the report", "")] = None
         else:
-            said[words("", attempt.limit)] = None
+            said[words("still valid", "")] = None
     return "; ".join(said)
 
 
@@ -176,7 +185,8 @@ is asked to. There are {attacks} attacks in {variations} variations, on these ma
 
 A cell says at which layer the [verifier](../spec/ledger.md#10-verifying) stops, and with which verdict; the tests also
 pin the record that it names. An empty cell: nobody gains anything by trying it so. *Not seen* names the limit of the
-[threat model](trust.md) under which the attack goes through. The last column is an honest client of ours in a seat, or
+[threat model](trust.md) under which the attack goes through. *Still valid*: the attack is on the standing of an honest
+ledger, and fails. The last column is an honest client of ours in a seat, or
 watching, while the match is played.
 
 A second verifier in JavaScript, written from the specification alone, refuses the same files, but for those in which
@@ -203,6 +213,7 @@ def page() -> str:
     lines += ["## Limits", "", "What no proof reaches, and what goes through under each:", ""]
     lines += ["| Limit | Attacks |", "|---|---|"]
     for limit in Limit:
-        under = dict.fromkeys(ATTACKS[attempt.slug].title for attempt in ATTEMPTS if attempt.limit is limit)
+        slugs = {attempt.slug for attempt in ATTEMPTS if attempt.limit is limit}
+        under = [attack.title for slug, attack in ATTACKS.items() if slug in slugs]
         lines.append(_line([f"[{limit}](trust.md#limit-{limit})", "; ".join(under)]))
     return "\n".join(lines) + "\n"

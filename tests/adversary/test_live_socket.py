@@ -14,8 +14,9 @@ from adversary.live import BENT, Bent
 from sixledger.client import Client, Credentials, SeatedMatch, TrustStore, WatchedMatch, errors, run_bot, run_bot_async
 from sixledger.engine.bots import random_policy
 from sixledger.ledger import hashing, verify
+from sixledger.ledger.heads import HeadSigner
 from sixledger.v1 import catalog_service_pb2, match_service_pb2, record_pb2, replay_service_pb2
-from support.ledgers import OTHER_SIGNER, rounds
+from support.ledgers import OTHER_SIGNER, private_key, rounds
 from support.lying import Crooked, LyingServer
 
 INCOMPLETE, VALID = replay_service_pb2.VERDICT_INCOMPLETE, replay_service_pb2.VERDICT_VALID
@@ -307,7 +308,7 @@ def test_a_server_that_comes_back_with_less_is_found_out(server: LyingServer, cl
 
 
 def test_another_key_than_the_pinned_one_ends_it_at_once(server: LyingServer) -> None:
-    key = str(type(OTHER_SIGNER)("fake.sixledger", OTHER_SIGNER._private_key).verifier_key)
+    key = str(HeadSigner("fake.sixledger", private_key("another")).verifier_key)
 
     def other(reply: Any) -> None:
         assert isinstance(reply, catalog_service_pb2.GetOriginResponse)

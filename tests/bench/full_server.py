@@ -16,7 +16,8 @@ from bench.echo import handler
 from sixledger.service.api_keys import ApiKeys
 from sixledger.service.config import Settings
 from sixledger.service.host import wall_clock
-from sixledger.service.server import Server, run
+from sixledger.service.process import run
+from sixledger.service.server import Server
 from sixledger.v1 import access_service_pb2
 
 _MANY = 1_000_000_000

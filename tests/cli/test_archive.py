@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from sixledger.cli import archive as command
+from sixledger.ledger.file import load
 from sixledger.ledger.verify import verify
 from sixledger.service import archive
 from sixledger.service.config import Settings
@@ -324,6 +325,42 @@ def test_a_file_that_was_changed_does_not_come_back(
     path.write_bytes(whole)
     assert quick(*back).status == 0
     assert asyncio.run(whereabouts(url, folder, made)) == ({first}, {second})
+
+
+@pytest.mark.parametrize(
+    ("variables", "with_list", "expected"),
+    [
+        ({}, False, None),
+        ({"SIXLEDGER_LISTEN": "127.0.0.1:0"}, False, None),
+        ({"SIXLEDGER_LISTEN": "0.0.0.0:9000"}, False, "0.0.0.0:9000"),
+        ({"SIXLEDGER_LISTEN": "0.0.0.0:9000"}, True, "listed.example"),
+        ({"SIXLEDGER_LISTEN": "0.0.0.0:9000", "SIXLEDGER_ORIGIN": "test.example"}, False, "test.example"),
+    ],
+)
+async def test_files_are_signed_under_the_name_of_the_servers_and_no_other(
+    quick: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    with_list: bool,
+    expected: str | None,
+) -> None:
+    """By the settings, the key list, or the address where it was named; where all are silent it must be given."""
+    url, folder, keys = f"sqlite:{tmp_path / 'matches.db'}", tmp_path / "archive", Keyring.generate()
+    (keys.with_list(keys.signed_list("listed.example")) if with_list else keys).save(tmp_path / "keys.json")
+    async with serving(replace(settings(url, tmp_path), origin=expected or "any.example")) as (_, client):
+        table = await start(client)
+        await table.play(Random(1))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    line = ("admin", "archive", "--older-than", "0s", "--store", url, "--to", folder, "--key", tmp_path / "keys.json")
+    ran = await asyncio.to_thread(quick, *line)
+    if expected is None:
+        assert "--origin" in ran.refused(2)
+        assert not folder.exists()
+    else:
+        assert ran.status == 0, ran.err
+        assert load(archive.path_of(folder, table.match_id)).origin == expected
 
 
 @pytest.mark.parametrize(

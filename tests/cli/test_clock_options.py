@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 from rich.text import Text
+from sixledger.cli import remote
+from sixledger.cli.bots.tables import Seeker
 from sixledger.cli.render.lifecycle import life, timed_out
 from sixledger.cli.server_table import ServerTable
 from sixledger.cli.table_talk import Talk
@@ -14,6 +17,8 @@ from sixledger.cli.terminal import THEME
 from sixledger.client import time_limits
 from sixledger.engine.nimmt import GAME
 from sixledger.ledger import clocks
+from sixledger.ledger.file import load
+from sixledger.ledger.records import read_body
 from sixledger.testing import FakeServer
 from sixledger.v1 import record_pb2
 from support.command_line import CommandLine
@@ -96,3 +101,30 @@ def test_a_missed_deadline_in_words() -> None:
     said = "The table is aborted: Ada and seat 2 did not reveal the contribution in time."
     assert life(step, ["Ada", "Bob"]) == said
     assert life(record_pb2.Lifecycle(aborted=record_pb2.Aborted()), []) == "The table is aborted."
+
+
+def test_a_stranger_who_never_contributes_does_not_keep_the_table_of_a_bot_for_ever() -> None:
+    """The bot has committed; an hour later the match is aborted, and the other seat is named."""
+    with FakeServer() as server, server.client() as client:
+        found = Seeker(client, "nimmt", 2, GAME.complete(2, ONE_ROUND)).find(lambda: False)
+        assert found is not None
+        match_id, seat = found
+        with client.matches.join(match_id, seat) as own, client.matches.join(match_id) as stranger:
+            own.refresh()
+            server.advance(remote.DEAL_LIMIT_S + 1)
+            assert own.turn() is False
+            assert own.records[-1].body.lifecycle[0].aborted.missed.seats == [stranger.seat]
+
+
+@pytest.mark.parametrize(("options", "turn_us"), [((), 0), (("--turn-seconds", "30"), 30_000_000)])
+def test_a_table_that_play_opens_has_limits_for_the_deal(
+    sixledger: CommandLine, tmp_path: Path, options: tuple[str, ...], turn_us: int
+) -> None:
+    """Nothing is said of them at the table: there is no time for a decision unless somebody asked for it."""
+    with FakeServer() as server:
+        ran = sixledger("play", "nimmt", "--bots", "1", "--server", server.address, *options, typed="q\n")
+    assert (ran.status, ran.err) == (0, "")
+    assert ("s left" in ran.out) == bool(turn_us)
+    (path,) = tmp_path.glob("out/*.ledger.jsonl")
+    clock = read_body(load(path).records[0]).lifecycle[0].opened.clock
+    assert (clock.contribute_us, clock.reveal_us, clock.turn_us) == (3_600_000_000, 3_600_000_000, turn_us)

@@ -35,6 +35,14 @@ def test_help_of_every_command_has_examples(quick: CommandLine, name: str) -> No
     assert f"sixledger {name}" in ran.out.split("Examples:")[1]
 
 
+def test_help_of_a_command_says_all_that_it_does(quick: CommandLine) -> None:
+    """Exit statuses and variables among it; the list of all commands keeps to a line for each."""
+    assert "2 the input cannot be used" in " ".join(quick("dispute", "--help").out.split())
+    assert "SIXLEDGER_LISTEN" in quick("serve", "-h").out
+    line = quick("--help").out.partition("│ serve ")[2].partition("│ simulate ")[0]
+    assert line.split() == ["Run", "the", "server.", "│"]
+
+
 def test_help_loads_neither_games_nor_the_network() -> None:
     """`sixledger --help` must answer at once: it imports nothing that a sub-command needs."""
     script = (

@@ -28,6 +28,7 @@ from sixledger.ledger.readable import dumps
 from sixledger.v1 import record_pb2
 from support.command_line import CommandLine
 from support.forging import body_of, editing, forgery, sign_again
+from support.key_lives import A, B, key_list, listed
 from support.ledgers import (
     COMMIT_REVEAL,
     KEYS,
@@ -557,4 +558,27 @@ def test_the_commands_of_the_report_give_the_same_result(
     again = next(words for words in commands if words[:2] == ["sixledger", "dispute"])
     before = (tmp_path / "report.html").read_bytes()
     quick(*again[1:])
+    assert (tmp_path / "report.html").read_bytes() == before
+
+
+def test_a_key_list_of_the_own_store_is_part_of_the_commands(quick: CommandLine, tmp_path: Path, table: Table) -> None:
+    """Without it the stolen key would count again: whoever checks the report has no such store."""
+    import shlex
+    import subprocess
+
+    stolen = key_list(listed("A", revoked=0), listed("B"))
+    (tmp_path / "published.keys").write_text(stolen.note)
+    assert quick("keys", "trust", str(B.verifier_key)).status == 0
+    assert quick("keys", "trust", "published.keys").status == 0
+    data = file.dump(table.records, heads(table.records, signer=A), [A.verifier_key])
+    _, found, _ = run(quick, tmp_path, data)
+    assert "had been stolen" in found["verdict"]["title"]
+    before = (tmp_path / "report.html").read_bytes()
+    assert quick("keys", "forget", stolen.content.origin).status == 0
+    for line in found["commands"][2:]:
+        if line.startswith("printf"):
+            subprocess.run(["sh", "-c", line], cwd=tmp_path, check=True)
+        elif " verify " in line or " dispute " in line:
+            ran = quick(*shlex.split(line)[1:])
+            assert (ran.status, "BAD SIGNATURE" in ran.out.replace("_", " ")) == (1, True)
     assert (tmp_path / "report.html").read_bytes() == before

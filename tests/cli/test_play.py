@@ -65,6 +65,14 @@ def test_the_end_of_the_input_leaves_too(sixledger: CommandLine) -> None:
     assert "a player has resigned" in ran.out
 
 
+@pytest.mark.parametrize(("game", "bots"), [("piece", 1), ("forces", 3)])
+def test_without_a_number_there_are_as_many_bots_as_the_game_allows(
+    sixledger: CommandLine, game: str, bots: int
+) -> None:
+    assert sixledger("play", game, "--seed", "1", typed="q\n").status == 0
+    assert "is not played by" in sixledger("play", game, "--bots", str(bots + 1)).refused(2)
+
+
 @pytest.mark.parametrize("bots", [1, 9])
 def test_smallest_and_largest_table(sixledger: CommandLine, bots: int) -> None:
     ran = sixledger(*ONE_ROUND, "--bots", str(bots), "--bot", "random", typed=ANYTHING)

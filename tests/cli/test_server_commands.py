@@ -243,6 +243,27 @@ def test_the_demonstration_from_start_to_proof(sixledger: CommandLine, tmp_path:
     assert turns == [line for line in repeated.out.splitlines() if "→" in line], "the same seed deals the same cards"
 
 
+@pytest.mark.parametrize(
+    ("game", "options", "bots"),
+    [("forces", ("--option", "deals=1"), 4), ("piece", ("--option", "max_turns=12"), 2)],
+)
+def test_every_game_can_be_demonstrated(
+    sixledger: CommandLine, tmp_path: Path, game: str, options: tuple[str, ...], bots: int
+) -> None:
+    """Played, verified, and tampered with, by as many bots as the game allows; the report names the changed record."""
+    ran = sixledger("demo", "--game", game, "--fast", "--seed", "4", *options)
+    assert (ran.status, ran.err) == (0, "")
+    assert f"rules         {game}@1" in ran.out
+    assert len(re.findall(r"seat \d +key [0-9a-f]{16} +\d+ signed", ran.out)) == bots
+    commands = re.findall(r"^  sixledger (.*)$", ran.out, re.MULTILINE)
+    assert commands.pop() == f"play {game}"
+    assert [(line.split()[0], sixledger(*line.split()).status) for line in commands] == [
+        ("verify", 0),
+        ("verify", 1),
+        ("dispute", 1),
+    ]
+
+
 def test_the_demonstration_on_a_terminal_draws_the_table(tmp_path: Path) -> None:
     """On a terminal the picture is drawn again and again in place."""
     primary, secondary = os.openpty()

@@ -12,7 +12,8 @@ import pytest
 from sixledger.client import Credentials, TrustStore, errors
 from sixledger.client.files import write_private
 from sixledger.ledger import keys
-from support.play import IMPOSTOR, MATCH_ID, SIGNER, credentials
+from sixledger.ledger.heads import HeadSigner
+from support.play import IMPOSTOR, IMPOSTORS_KEY, MATCH_ID, SIGNER, credentials
 
 posix = pytest.mark.skipif(os.name != "posix", reason="file modes are a matter of POSIX")
 
@@ -155,7 +156,7 @@ def test_the_first_key_of_an_origin_is_pinned_and_another_refused(tmp_path: Path
 def test_another_origin_at_a_known_address_is_refused() -> None:
     store = TrustStore(keys=[str(SIGNER.verifier_key)])
     store.pin(SIGNER.verifier_key, "play.test:1")
-    other = type(SIGNER)("other.test", IMPOSTOR._private_key)
+    other = HeadSigner("other.test", IMPOSTORS_KEY)
     with pytest.raises(errors.OriginChanged, match="before it was"):
         store.pin(other.verifier_key, "play.test:1")
     assert store.keys == [SIGNER.verifier_key]

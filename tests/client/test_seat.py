@@ -13,9 +13,10 @@ from sixledger.client.core.session import Session
 from sixledger.client.core.table import SeatTable
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
+from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.keys import ActKind
 from sixledger.v1 import match_service_pb2, record_pb2
-from support.play import IMPOSTOR, MATCH_ID, FakeService, HonestTable, run
+from support.play import IMPOSTOR, IMPOSTORS_KEY, MATCH_ID, FakeService, HonestTable, run
 
 LOST = errors.TransportError("UNAVAILABLE", "the connection was reset")
 DRAINING = errors.Unavailable("the server stops")
@@ -184,9 +185,7 @@ def test_a_key_that_is_not_the_pinned_one_ends_it_before_the_first_call() -> Non
     assert service.methods() == ["GetOrigin"]
 
 
-@pytest.mark.parametrize(
-    "key", ["", "play.test+00000000+AAAA", str(type(IMPOSTOR)("o", IMPOSTOR._private_key).verifier_key)]
-)
+@pytest.mark.parametrize("key", ["", "play.test+00000000+AAAA", str(HeadSigner("o", IMPOSTORS_KEY).verifier_key)])
 def test_an_origin_must_show_a_key_of_its_own(key: str) -> None:
     service = FakeService(HonestTable())
     service.lies["GetOrigin"] = lambda reply: setattr(reply, "verifier_key", key)

@@ -21,9 +21,10 @@ from sixledger.client.core.tracker import Recorded
 from sixledger.engine.bots import bot, random_policy
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
+from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.verify import verify
 from sixledger.v1 import engine_service_pb2, game_pb2, match_service_pb2, record_pb2, replay_service_pb2
-from support.play import IMPOSTOR, ONE_ROUND, TWO_ROUNDS, RunningServer
+from support.play import IMPOSTOR, IMPOSTORS_KEY, ONE_ROUND, TWO_ROUNDS, RunningServer
 
 VALID, INCOMPLETE = replay_service_pb2.VERDICT_VALID, replay_service_pb2.VERDICT_INCOMPLETE
 
@@ -218,7 +219,7 @@ def test_a_signed_answer_to_an_earlier_decision_is_stale(client: Client) -> None
 
 
 def test_nothing_is_believed_of_a_service_with_another_key(server: RunningServer) -> None:
-    impostor = type(IMPOSTOR)("socket.test", IMPOSTOR._private_key)
+    impostor = HeadSigner("socket.test", IMPOSTORS_KEY)
     with Client(server.address, trust=TrustStore(keys=[impostor.verifier_key])) as client:
         with pytest.raises(errors.OriginChanged):
             client.matches.create("nimmt", seats=2)

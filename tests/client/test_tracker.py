@@ -14,7 +14,17 @@ from sixledger.ledger.decide import decide
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.keys import ActKind
 from sixledger.v1 import engine_service_pb2, match_service_pb2, record_pb2
-from support.play import COMMIT_REVEAL, IMPOSTOR, MATCH_ID, SIGNER, START_US, TWO_ROUNDS, HonestTable, credentials
+from support.play import (
+    COMMIT_REVEAL,
+    IMPOSTOR,
+    MATCH_ID,
+    SIGNER,
+    SIGNERS_KEY,
+    START_US,
+    TWO_ROUNDS,
+    HonestTable,
+    credentials,
+)
 
 Item = match_service_pb2.WatchRecord
 
@@ -404,7 +414,7 @@ def test_what_is_no_head_of_the_match_is_refused(played: HonestTable, note: str)
 
 
 def test_a_head_of_another_origin_is_refused(played: HonestTable) -> None:
-    other = HeadSigner("other.test", SIGNER._private_key)
+    other = HeadSigner("other.test", SIGNERS_KEY)
     with pytest.raises(errors.BadHead):
         played.tracked(None).head(played.head(5, other))
 

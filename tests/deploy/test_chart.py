@@ -10,10 +10,13 @@ import pytest
 import yaml
 from sixledger.engine.version import __version__
 from support.deployment import DEPLOY, load, settings_of
+from support.pages import files_of
 
 helm = pytest.importorskip("helm_python", reason="there is no wheel of helm-python-sdk for this platform")
 
 CHART = DEPLOY / "helm" / "sixledger"
+#: The values that the page of the archive shows.
+ARCHIVE: dict[str, Any] = yaml.safe_load(files_of("how-to/archive.md")["archive.yaml"])
 LEAST: dict[str, Any] = {
     "origin": "games.example",
     "database": {"existingSecret": "db"},
@@ -27,7 +30,9 @@ MOST: dict[str, Any] = {
     "keys": {"existingSecret": "keys", "secretKey": "file"},
     "sealing": {"existingSecret": "sealing"},
     "tls": {"existingSecret": "tls"},
-    "settings": {"CACHED_MATCHES": 2048, "LOG_LEVEL": "warning"},
+    "settings": {"CACHED_MATCHES": 2048, "LOG_LEVEL": "warning", **ARCHIVE["settings"]},
+    "extraVolumes": ARCHIVE["extraVolumes"],
+    "extraVolumeMounts": ARCHIVE["extraVolumeMounts"],
     "autoscaling": {"enabled": False},
     "replicas": 3,
     "shutdown": {"drainSeconds": 20, "graceSeconds": 90},
@@ -174,12 +179,22 @@ def test_pods_have_no_rights_that_they_do_not_need(objects: Objects) -> None:
 def test_the_key_file_is_read_by_its_group_alone(objects: Objects, values: dict[str, Any]) -> None:
     volumes = {each["name"]: each for each in objects["Deployment"]["spec"]["template"]["spec"]["volumes"]}
     mounts = {each["name"]: each["mountPath"] for each in container(objects)["volumeMounts"]}
-    assert set(volumes) == set(mounts) == {"tmp", "keys"} | ({"sealing", "tls"} if values is MOST else set())
+    assert set(volumes) == set(mounts) == {"tmp", "keys"} | ({"sealing", "tls", "archive"} if values is MOST else set())
     assert all(each["secret"]["defaultMode"] & 0o007 == 0 for each in volumes.values() if "secret" in each)
     assert ("SIXLEDGER_SECRET_KEY_FILE" in variables(objects)) == (values is MOST)
     secret = volumes["keys"]["secret"]
     assert secret["defaultMode"] & 0o007 == 0
     assert secret["items"] == [{"key": "file" if values is MOST else "keys.json", "path": "keys.json"}]
+
+
+def test_servers_find_the_archive_in_a_volume_of_its_own() -> None:
+    """As the page of the archive says; the migration has nothing to do with it."""
+    objects = render(MOST)
+    settings = settings_of(variables(objects))
+    mounts = {each["mountPath"]: each["name"] for each in container(objects)["volumeMounts"]}
+    volumes = {each["name"]: each for each in objects["Deployment"]["spec"]["template"]["spec"]["volumes"]}
+    assert volumes[mounts[str(settings.archive_dir)]]["persistentVolumeClaim"] == {"claimName": "sixledger-archive"}
+    assert [each["name"] for each in objects["Job"]["spec"]["template"]["spec"]["volumes"]] == ["tmp"]
 
 
 def test_selectors_meet_the_servers_and_not_the_migration(objects: Objects) -> None:
@@ -240,6 +255,7 @@ def test_the_monitor_finds_the_operator_port_under_the_job_of_the_alerts() -> No
         ({"database": {"existingSecret": ""}}, "/database/existingSecret"),
         ({"keys": {"existingSecret": ""}}, "/keys/existingSecret"),
         ({"replica": 3}, "replica"),
+        ({"extraVolumeMounts": [{"name": "archive"}]}, "/extraVolumeMounts/0"),
         ({"settings": {"listen": "x"}}, "invalid propertyName"),
         ({"shutdown": {"graceSeconds": -1}}, "/shutdown/graceSeconds"),
         ({"autoscaling": {"targetCPUUtilizationPercentage": 400}}, "/autoscaling"),

@@ -16,12 +16,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
-    """docs/generate.py."""
+    """docs/generate.py, started as a script: its folder is on the path."""
+    sys.path.insert(0, str(ROOT / "docs"))
     spec = spec_from_file_location("docs_generate", ROOT / "docs/generate.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
+    sys.path.remove(str(ROOT / "docs"))
     return module
 
 

@@ -145,7 +145,7 @@ _SERVE = """
 import sys
 from pathlib import Path
 from sixledger.service.config import Settings
-from sixledger.service.server import run
+from sixledger.service.process import run
 settings = Settings(listen="127.0.0.1:0", data_dir=Path(sys.argv[1]), origin="test.example")
 run(settings, started=lambda server: print(server.address, flush=True))
 """
@@ -175,3 +175,38 @@ def test_a_process_serves_until_a_signal_and_keeps_its_keys(tmp_path: Path) -> N
         assert '"event":"stopped"' in errors
     assert keys[0] == keys[1]
     assert (tmp_path / "data" / "keys.json").stat().st_mode & 0o777 == 0o600
+
+
+#: A server that never gets further than one of its methods, which says so.
+_STUCK = """
+import asyncio, sys
+from sixledger.service.config import Settings
+from sixledger.service.process import run
+from sixledger.service.readiness import Readiness
+from sixledger.service.store import MemoryStore
+
+async def stuck(_):
+    print("here", flush=True)
+    await asyncio.sleep(60)
+
+place = {"Readiness": Readiness, "MemoryStore": MemoryStore}[sys.argv[1]]
+setattr(place, sys.argv[2], stuck)
+run(Settings(listen="127.0.0.1:0", store="memory:"), started=lambda server: print("started", flush=True))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("place", [("MemoryStore", "open"), ("Readiness", "start")], ids=["store", "answering"])
+def test_a_signal_ends_a_start_in_order(place: tuple[str, str]) -> None:
+    """While the store opens, and when calls are answered already; a hangup ends nothing."""
+    with subprocess.Popen(
+        [sys.executable, "-c", _STUCK, *place], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "here\n"
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        output, errors = process.communicate(timeout=20)
+    assert (process.returncode, output) == (0, "")
+    assert '"event":"stopped"' in errors
+    assert "Traceback" not in errors

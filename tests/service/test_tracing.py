@@ -10,31 +10,13 @@ from typing import Any
 
 import grpc.aio
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace import TracerProvider
 from sixledger.service.tracing import Tracing
 from sixledger.v1 import match_service_pb2 as pb
 from support.servers import failing, memory_settings, serving, start
+from support.traces import Traces
 
 SUBMIT = "sixledger.v1.MatchService/SubmitCommand"
-
-
-class Traces:
-    """A place where spans go."""
-
-    def __init__(self) -> None:
-        self._kept = InMemorySpanExporter()
-        self.provider = TracerProvider()
-        self.provider.add_span_processor(SimpleSpanProcessor(self._kept))
-
-    def spans(self, name: str) -> list[ReadableSpan]:
-        """The finished spans of a name."""
-        return [span for span in self._kept.get_finished_spans() if span.name == name]
-
-    def text(self) -> str:
-        """Everything that was kept."""
-        return "".join(span.to_json() for span in self._kept.get_finished_spans())
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ def demo(folder: Path) -> None:
             client.matches.export(match_id, path)
             key = server.host.signer.verifier_key
         console.print(Text())
-        prove(console, path, key)
+        prove(console, path, key, "nimmt")
 
 
 def main() -> None:

@@ -30,9 +30,10 @@ T = TypeVar("T")
 
 MATCH_ID = bytes(range(16))
 START_US = 1_700_000_000_000_000
-SIGNER = HeadSigner("play.test", Ed25519PrivateKey.from_private_bytes(b"\x01" * 32))
+SIGNERS_KEY, IMPOSTORS_KEY = (Ed25519PrivateKey.from_private_bytes(bytes([n]) * 32) for n in (1, 2))
+SIGNER = HeadSigner("play.test", SIGNERS_KEY)
 #: Signs for the same origin with another key.
-IMPOSTOR = HeadSigner("play.test", Ed25519PrivateKey.from_private_bytes(b"\x02" * 32))
+IMPOSTOR = HeadSigner("play.test", IMPOSTORS_KEY)
 ONE_ROUND = nimmt_pb2.Options(end_mode=nimmt_pb2.END_MODE_ROUNDS, rounds=1)
 TWO_ROUNDS = nimmt_pb2.Options(end_mode=nimmt_pb2.END_MODE_ROUNDS, rounds=2)
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL

@@ -117,7 +117,6 @@ class HeadSigner:
     def __init__(self, origin: str, private_key: Ed25519PrivateKey) -> None:
         """Raises ValueError if `origin` cannot be the name of an origin."""
         self.origin = check_origin(origin)
-        self._private_key = private_key
         self._sign = ed25519.signing(private_key)
         self._key = VerifierKey(origin, keys.public_bytes(private_key))
         self._key_hash = self._key.hash

@@ -24,7 +24,7 @@ from sixledger.ledger.origin_signer import OriginSigner
 from sixledger.ledger.records import read_body
 from sixledger.service import archive as files
 from sixledger.service.audit import audit_here
-from sixledger.service.config import Settings
+from sixledger.service.config import PREFIX, Settings
 from sixledger.service.host import PAGE, wall_clock
 from sixledger.service.keyring import Keyring
 from sixledger.service.store import Cursor, RecordsArchived, Store
@@ -59,7 +59,7 @@ class Summary:
 def archive(
     *,
     older_than: Annotated[
-        str, Parameter(help="Only matches whose last record is older, as 30d, 12h, 90m or 0s. Default: 30d.")
+        str, Parameter(help="Only matches whose last record is older, as 30d, 12h, 90m or 0s.")
     ] = "30d",
     to: Annotated[
         Path | None, Parameter(help="Folder for the files, made if there is none. Default: SIXLEDGER_ARCHIVE_DIR.")
@@ -71,7 +71,12 @@ def archive(
     key: Annotated[
         Path | None, Parameter(help="Key file of the servers. Default: SIXLEDGER_KEY_FILE, or that of the data folder.")
     ] = None,
-    origin: Annotated[str | None, Parameter(help="Name under which the servers sign. Default: as they do.")] = None,
+    origin: Annotated[
+        str | None,
+        Parameter(
+            help="Name under which the servers sign. Default: SIXLEDGER_ORIGIN, that of the key list, SIXLEDGER_LISTEN."
+        ),
+    ] = None,
     data_dir: DataDir = None,
     store: StoreUrl = None,
     as_json: Json = False,
@@ -234,17 +239,30 @@ def _signer(settings: Settings) -> HeadSigner:
         raise unusable("a store in memory keeps nothing: name a file or a database")
     try:
         keyring = Keyring.load(path)
-        origin = settings.origin
-        if not origin:
-            listed = keyring.key_list and SignedKeyList.parse(keyring.key_list).content.origin
-            origin = listed or settings.listen
-        return OriginSigner(keyring.signing_keys, keyring.signed_list(origin))
+        return OriginSigner(keyring.signing_keys, keyring.signed_list(_origin(settings, keyring)))
     except OSError as error:
         raise unusable(
             f"key file {path}: {error.strerror}; name that of the servers with --key: the files are signed with it"
         ) from None
     except ValueError as error:
         raise unusable(str(error)) from None
+
+
+def _origin(settings: Settings, keyring: Keyring) -> str:
+    """The name under which the servers sign: by the settings, by the key list, or their address if that was named.
+
+    The default address is a guess: servers may have got theirs as an option, and no file remembers it.
+    """
+    if settings.origin:
+        return settings.origin
+    if keyring.key_list:
+        return SignedKeyList.parse(keyring.key_list).content.origin
+    if os.environ.get(f"{PREFIX}LISTEN") and not settings.listen.endswith(":0"):
+        return settings.listen
+    raise unusable(
+        "name with --origin under which name the servers sign: the files are signed with it. A server says it when it "
+        "starts; where no origin was set it is the server's address"
+    )
 
 
 def _span(text: str) -> int:

@@ -16,7 +16,7 @@ from sixledger.cli.options import OptionList, PresetName, build, find_game
 from sixledger.cli.paths import OUT_FOLDER
 from sixledger.cli.remote import connected
 from sixledger.cli.render.report import headline, report
-from sixledger.cli.seating import Bot, Seed, bot_names, check_players, policy, secret
+from sixledger.cli.seating import Bot, Seed, bot_names, check_players, policy, secret, usual_players
 from sixledger.cli.server_thread import ServerThread
 from sixledger.cli.show import Pace, show
 from sixledger.cli.terminal import out
@@ -32,11 +32,10 @@ ORIGIN = "demo.sixledger"
 
 
 def demo(
-    game: Annotated[str, Parameter(help="Game.")] = "nimmt",
-    /,
+    game: Annotated[str, Parameter(help="Game: nimmt, forces, piece, or another that is installed.")] = "nimmt",
     *,
     folder: Annotated[Path, Parameter("--out", help="Where files are written.")] = OUT_FOLDER,
-    seats: Annotated[int, Parameter(help="Number of bots.")] = 4,
+    seats: Annotated[int | None, Parameter(help="Number of bots. Default: 4, or as many as the game allows.")] = None,
     bot: Bot = None,
     seed: Seed = None,
     preset: PresetName = None,
@@ -49,6 +48,7 @@ def demo(
     ledger, verifies it, and shows what a single changed bit does.
     """
     rules = find_game(game)
+    seats = usual_players(rules) if seats is None else seats
     check_players(rules, seats)
     setup = build(rules, seats, preset, option)
     pace = Pace(policy(rules.id, bot), fast=fast)
@@ -64,7 +64,7 @@ def demo(
             match_id = _play(console, client, rules, setup, pace, seed)
             path = folder / f"{match_id.hex()[:12]}.ledger.jsonl"
             client.matches.export(match_id, path)
-    return prove(console, path, key)
+    return prove(console, path, key, rules.id)
 
 
 def _fresh_store(folder: Path) -> Path:
@@ -94,8 +94,8 @@ def _play(console: Console, client: Client, rules: Game[Any], setup: Setup, pace
     return match_id
 
 
-def prove(console: Console, path: Path, key: VerifierKey) -> int:
-    """Verify the ledger with the key of the server, then a copy in which one bit is changed."""
+def prove(console: Console, path: Path, key: VerifierKey, game: str) -> int:
+    """Verify the ledger of a `game` with the key of the server, then a copy in which one bit is changed."""
     key_file = path.parent / "demo.vkey"
     key_file.write_text(f"{key}\n", encoding="utf-8")
     found = verify(path, trusted=[key])
@@ -116,7 +116,7 @@ def prove(console: Console, path: Path, key: VerifierKey) -> int:
         f"sixledger verify {path} --key {key_file}",
         f"sixledger verify {forged} --key {key_file}",
         f"sixledger dispute {forged} --key {key_file} --export {path} -o {path.parent / 'report.html'}",
-        "sixledger play nimmt",
+        f"sixledger play {game}",
     ):
         console.print(Text(f"  {line}", "command"), soft_wrap=True)
     proven = found.verdict == replay_service_pb2.VERDICT_VALID and found.signer_authenticated

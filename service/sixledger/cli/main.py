@@ -6,10 +6,12 @@ extra matters only to the commands that need it.
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from difflib import get_close_matches
 
 from cyclopts import App, CycloptsError, UnknownCommandError, UnusedCliTokensError
@@ -27,6 +29,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         (
             "play nimmt",
             "play nimmt --bots 5 --option limit=30",
+            "play piece",
             "play nimmt --preset amigo --server localhost:7655",
             "play nimmt --server localhost:7655 --join",
             "play nimmt --server localhost:7655 --table 3f0c… --invitation sixl_…",
@@ -52,7 +55,7 @@ COMMANDS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
         "demo",
         "sixledger.cli.demo:demo",
         "Show a whole match: server, signed bots, ledger, proof.",
-        ("demo --out out", "demo --seats 6 --preset amigo", "demo --fast --seed 7"),
+        ("demo", "demo --seats 6 --preset amigo", "demo --game forces", "demo --fast --seed 7 --out out"),
     ),
     (
         "watch",
@@ -194,6 +197,8 @@ app = App(
     version=__version__,
     suppress_keyboard_interrupt=False,
 )
+#: The commands whose help here is a line; the others are an App, which brings its own.
+_WITH_LINE = frozenset(name for name, _, _, examples in COMMANDS if examples)
 for _name, _where, _help, _examples in COMMANDS:
     if _examples:
         app.command(_where, name=_name, help=_help, help_epilogue=examples(*_examples))
@@ -201,12 +206,32 @@ for _name, _where, _help, _examples in COMMANDS:
         app.command(_where, name=_name, help=_help)  # an App, which brings its own
 
 
+@contextmanager
+def explained(name: str) -> Iterator[None]:
+    """Meanwhile the help of a command says all that its function does; in the list of commands it has a line.
+
+    Imports the command.
+    """
+    command = app[name]
+    line = command.help
+    command.help = inspect.getdoc(command.default_command) or line
+    try:
+        yield
+    finally:
+        command.help = line
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line; the exit status. Every failure is one line on the standard error."""
     try:
-        result = app(
-            list(arguments), print_error=False, exit_on_error=False, result_action="return_value", help_on_error=False
-        )
+        with explained(arguments[0]) if _asks_for_help(arguments) else nullcontext():
+            result = app(
+                list(arguments),
+                print_error=False,
+                exit_on_error=False,
+                result_action="return_value",
+                help_on_error=False,
+            )
     except Failure as error:
         complain(one_line(error.message))
         return error.status
@@ -235,6 +260,11 @@ def run(arguments: Sequence[str]) -> int:
         complain(f"a defect of sixledger ({type(error).__name__}); SIXLEDGER_DEBUG=1 shows where it happened")
         return INVALID
     return result if isinstance(result, int) else OK
+
+
+def _asks_for_help(arguments: Sequence[str]) -> bool:
+    """True for the help of a command that has but a line of it here."""
+    return bool(arguments) and arguments[0] in _WITH_LINE and not {"--help", "-h"}.isdisjoint(arguments)
 
 
 def _usage(error: CycloptsError) -> str:

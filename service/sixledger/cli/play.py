@@ -12,7 +12,7 @@ from sixledger.cli.failures import INVALID, OK, unusable
 from sixledger.cli.options import OptionList, PresetName, build, find_game
 from sixledger.cli.paths import OUT_FOLDER
 from sixledger.cli.render.report import headline
-from sixledger.cli.seating import Bot, Seed, bot_names, check_players, policy
+from sixledger.cli.seating import Bot, Seed, bot_names, check_players, policy, usual_players
 from sixledger.cli.table_talk import Talk
 from sixledger.cli.terminal import out
 from sixledger.ledger import clocks
@@ -30,7 +30,13 @@ def play(
     game: Annotated[str, Parameter(help="Game, for example nimmt.")],
     /,
     *,
-    bots: Annotated[int, Parameter(validator=validators.Number(gte=1, lte=63), help="Number of bots.")] = 3,
+    bots: Annotated[
+        int | None,
+        Parameter(
+            validator=validators.Number(gte=1, lte=63),
+            help="Number of bots. Default: 3, or as many as the game allows.",
+        ),
+    ] = None,
     bot: Bot = None,
     server: Annotated[
         str | None, Parameter(help="Play on a server, HOST:PORT. Default: here, without a server.")
@@ -87,6 +93,7 @@ def play(
     clock = _clock(turn_seconds, bank, increment)
     if clock is not None and server is None:
         raise unusable("--turn-seconds and --bank need --server: here nobody is in a hurry")
+    bots = usual_players(rules) - 1 if bots is None else bots
     check_players(rules, bots + 1)
     setup = build(rules, bots + 1, preset, option)
     mind = policy(rules.id, bot)

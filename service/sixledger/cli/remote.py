@@ -13,10 +13,20 @@ import grpc
 from cyclopts import Parameter
 from sixledger.cli.failures import Failure, unusable
 from sixledger.cli.keys import trust_store
-from sixledger.client import Client, ClientError, Credentials, ServerCheated, ServiceError, Settings, TransportError
+from sixledger.client import (
+    Client,
+    ClientError,
+    Credentials,
+    ServerCheated,
+    ServiceError,
+    Settings,
+    TransportError,
+    time_limits,
+)
 from sixledger.client.errors import BadApiKey, BadCredentials, OriginChanged
 from sixledger.client.trust import TrustStore
 from sixledger.service.config import Settings as ServerSettings
+from sixledger.v1 import record_pb2
 
 #: Where a server is looked for unless told otherwise: where `sixledger serve` listens by default.
 DEFAULT_SERVER = ServerSettings().listen
@@ -30,6 +40,21 @@ MatchId = Annotated[str, Parameter(help="Match id, or enough of its beginning.")
 
 #: Seconds to wait for a server that does not answer at first contact, and later on.
 _FIRST_PATIENCE, _PATIENCE = 2.0, 60.0
+
+
+#: Seconds that seats have to commit to what they give to the deal, and then to reveal it, at tables opened here.
+DEAL_LIMIT_S = 3600.0
+
+
+def with_deal_limits(clock: record_pb2.Clock | None = None) -> record_pb2.Clock:
+    """The time limits with some for contributions: a seat that never gives what it owes would keep the others for ever.
+
+    Programs do it by themselves, at once; whoever is so late is gone.
+    """
+    limits = time_limits(contribute=DEAL_LIMIT_S, reveal=DEAL_LIMIT_S)
+    if clock is not None:
+        limits.MergeFrom(clock)
+    return limits
 
 
 @contextmanager

@@ -34,6 +34,11 @@ def policy(game_id: str, name: str | None) -> Policy:
         raise unusable(f"no bot {name!r} for {game_id}; allowed: {', '.join(known)}") from None
 
 
+def usual_players(game: Game[object]) -> int:
+    """How many sit at a table if nobody says so: four, or as near to it as the game allows."""
+    return max(game.min_seats, min(4, game.max_seats))
+
+
 def check_players(game: Game[object], seats: int) -> None:
     """Raises IllegalOptions unless the game can have so many seats."""
     if not game.min_seats <= seats <= game.max_seats:

@@ -17,7 +17,8 @@ from sixledger.engine.version import __version__
 from sixledger.ledger.heads import HeadSigner
 from sixledger.service.config import PREFIX, Settings
 from sixledger.service.keyring import KeyFileError
-from sixledger.service.server import Server, run
+from sixledger.service.process import run
+from sixledger.service.server import Server
 from sixledger.service.store import StoreError
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 from sixledger.cli.bot_threads import BotThreads
 from sixledger.cli.failures import Failure, unusable
-from sixledger.cli.remote import connected, find_match, names_of
+from sixledger.cli.remote import connected, find_match, names_of, with_deal_limits
 from sixledger.cli.table_talk import NotNow, Talk
 from sixledger.client import Client, SeatedMatch
 from sixledger.client.errors import Closed, IllegalCommand, Malformed, MatchPaused, StaleDecision, WrongPhase
@@ -104,7 +104,7 @@ def play_on_server(
     """Open a match, seat everybody, play; the file of the person's ledger and what the verifier says of it."""
     with connected(server, tls) as client:
         match_id = client.matches.create(
-            game.id, seats=setup.seats, options=setup.options, clock=clock, on_timeout=on_timeout
+            game.id, seats=setup.seats, options=setup.options, clock=with_deal_limits(clock), on_timeout=on_timeout
         ).match_id
         folder.mkdir(parents=True, exist_ok=True)
         stem = folder / match_id.hex()[:12]

@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 from sixledger.cli.failures import unusable
 from sixledger.cli.options import OptionList, PresetName, build, find_game, spell_all
-from sixledger.cli.seating import Seed, check_players, policy
+from sixledger.cli.seating import Seed, check_players, policy, usual_players
 from sixledger.cli.terminal import err, out, write_json
 from sixledger.engine.bots import bots_for
 from sixledger.engine.simulate import MatchResult, Summary, summarise
@@ -51,7 +51,9 @@ def simulate(
     matches: Annotated[
         int, Parameter(validator=validators.Number(gte=1, lte=100_000_000), help="How many matches.")
     ] = 1000,
-    players: Annotated[int | None, Parameter(help="Number of seats. Default: one per --policy, at least 4.")] = None,
+    players: Annotated[
+        int | None, Parameter(help="Number of seats. Default: one per --policy, at least 4 where the game allows it.")
+    ] = None,
     policy_names: Annotated[
         list[str] | None,
         Parameter("--policy", negative="", help="Bot of a seat: heuristic or random. Repeat it; the list goes round."),
@@ -70,7 +72,7 @@ def simulate(
     """
     rules = find_game(game)
     names = policy_names or [list(bots_for(rules.id))[-1]]
-    seats = players or max(len(names), min(4, rules.max_seats), rules.min_seats)
+    seats = players or max(len(names), usual_players(rules))
     check_players(rules, seats)
     if len(names) > seats:
         raise unusable(f"{len(names)} policies for {seats} players; give at most one for each")

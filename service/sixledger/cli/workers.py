@@ -20,7 +20,7 @@ from sixledger.service import logs
 from sixledger.service.config import Settings
 from sixledger.service.keyring import Keyring
 from sixledger.service.member import Member
-from sixledger.service.server import loop_factory, run
+from sixledger.service.process import loop_factory, run
 from sixledger.service.supervisor import GaveUp, MemberFailed, Supervisor, Work
 
 #: Told once everything answers: settings, address, who signs, address of the operator port (empty: there is none).

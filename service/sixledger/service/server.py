@@ -3,14 +3,12 @@
     async with Server(Settings(listen="127.0.0.1:0", store="memory:")) as server:
         print(server.address)
 
-`run` does it for a process of its own, until a signal comes.
+`sixledger.service.process.run` does it for a process of its own, until a signal comes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import signal
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -37,7 +35,6 @@ from sixledger.service.key_watch import KeyWatch
 from sixledger.service.keyring import Keyring
 from sixledger.service.lobby import OwnerRules
 from sixledger.service.match_servicer import MatchServicer
-from sixledger.service.member import Member
 from sixledger.service.news import News
 from sixledger.service.play import PlayLimits
 from sixledger.service.readiness import Readiness
@@ -351,62 +348,3 @@ def _options(settings: Settings) -> list[tuple[str, int]]:
         ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
         ("grpc.http2.max_ping_strikes", 3),
     ]
-
-
-def run(
-    settings: Settings,
-    *,
-    started: Callable[[Server], None] | None = None,
-    keyring: Keyring | None = None,
-    member: Member | None = None,
-) -> None:
-    """Serve until SIGINT or SIGTERM; a second one cuts running calls off.
-
-    `started` is called once the server answers. A `member` of several processes with the same `keyring` stops when its
-    supervisor says so. Uses uvloop where it is installed. Raises what `Server.start` raises.
-    """
-    logs.configure(settings.log_level, worker=member.name if member is not None else None)
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(settings, started, keyring, member))
-
-
-async def _serve(
-    settings: Settings, started: Callable[[Server], None] | None, keyring: Keyring | None, member: Member | None
-) -> None:
-    signalled = asyncio.Event()
-    server = Server(settings, keyring=keyring, follow_keys=True)
-    await server.start()
-
-    def on_signal() -> None:
-        if signalled.is_set():
-            server.gate.give_up()
-        signalled.set()
-
-    loop = asyncio.get_running_loop()
-    if member is not None:
-        member.listen(stop=signalled.set, cut=server.gate.give_up)
-    for number in (signal.SIGINT, signal.SIGTERM) if member is None else ():
-        try:
-            loop.add_signal_handler(number, on_signal)
-        except NotImplementedError:  # on Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
-    if hasattr(signal, "SIGHUP"):  # not on Windows, where only the regular look takes up changed keys
-        loop.add_signal_handler(signal.SIGHUP, server.key_watch.look)
-    # Everything that lives now lives to the end: the collector need not look at it again.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
-    if started is not None:
-        started(server)
-    await signalled.wait()
-    await server.stop()
-
-
-def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """What makes event loops: uvloop where it is installed."""
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return factory

@@ -84,7 +84,6 @@ class Following:
 
     __slots__ = (
         "_caught_up",
-        "_hosted",
         "_last_head",
         "_match_id",
         "_pulse",
@@ -108,7 +107,6 @@ class Following:
         self.over = False
         self._pulse = pulse
         self._match_id = match_id
-        self._hosted: Hosted | None = None
         self._snapshot = snapshot
         self._caught_up = False
         self._last_head = float("-inf")
@@ -125,7 +123,7 @@ class Following:
         self._pulse.join()
         if watchers >= self._pulse.max_watchers:
             raise quota_exceeded("watchers_of_the_match", self._pulse.max_watchers)
-        hosted = self._hosted = await host.fresh(self._match_id)
+        hosted = await host.fresh(self._match_id)
         hosted.check_viewer(self.viewer)
         self._seated = self._seat(hosted)
         count = hosted.match.seq + 1

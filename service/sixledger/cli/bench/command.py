@@ -53,7 +53,8 @@ def bench(
     ] = None,
     saturate: Annotated[bool, Parameter(negative="", help="Only find out what the server takes at most.")] = False,
     half: Annotated[
-        bool, Parameter(negative="", help="Find out what it takes at most, then send half of it. Default of most.")
+        bool,
+        Parameter(negative="", help="Find out what it takes at most, then send half of it, as most scenarios do."),
     ] = False,
     seconds: Annotated[
         float | None, Parameter(validator=_number(0.2, 600), help="Length of a window. Default: 10, quick 1.")

@@ -14,7 +14,8 @@ from pathlib import Path
 from sixledger.cli.bench import pipes
 from sixledger.cli.bench.echo import handler
 from sixledger.service.config import Settings
-from sixledger.service.server import Server, run
+from sixledger.service.process import run
+from sixledger.service.server import Server
 from sixledger.service.store import StoreError
 
 

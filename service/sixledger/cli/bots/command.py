@@ -21,7 +21,6 @@ from sixledger.cli.options import OptionList, PresetName, build, find_game
 from sixledger.cli.paths import OUT_FOLDER
 from sixledger.cli.remote import (
     DEFAULT_SERVER,
-    CredentialsFile,
     ServerAddress,
     Tls,
     connected,
@@ -58,11 +57,13 @@ def bot(
         int | None, Parameter(help="Sit at tables of so many seats, and open such. Default: any, and the fewest.")
     ] = None,
     create: Annotated[bool, Parameter(help="Open a table where none is open, or only join and wait.")] = True,
-    credentials: CredentialsFile = None,
+    credentials: Annotated[
+        Path | None, Parameter(help="Go on with the seat of these credentials, which a bot has left.")
+    ] = None,
     name: Annotated[str, Parameter(help="Name at the table.")] = "Bot",
     on_crash: Annotated[
         Literal["resign", "leave"],
-        Parameter(help="What becomes of the seat when the policy crashes: it resigns, or is left to be gone on with."),
+        Parameter(help="What becomes of the seat when the policy crashes: it resigns, or is left (see --credentials)."),
     ] = "resign",
     traceback: Annotated[bool, Parameter(negative="", help="Show the whole traceback of a crash.")] = False,
     seed: Seed = None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from sixledger.cli.remote import with_deal_limits
 from sixledger.client import Client
 from sixledger.engine.game import Setup
 from sixledger.v1 import match_service_pb2
@@ -64,7 +65,9 @@ class Seeker:
                 return found
         if self.setup is None:
             return None
-        created = self.client.matches.create(self.game, seats=self.setup.seats, options=self.setup.options)
+        created = self.client.matches.create(
+            self.game, seats=self.setup.seats, options=self.setup.options, clock=with_deal_limits()
+        )
         self.owned[created.match_id] = created.owner_token
         return created.match_id, 0
 

@@ -17,6 +17,8 @@ from sixledger.cli.receipts import read_receipts
 from sixledger.cli.render.report import headline
 from sixledger.cli.terminal import out, write_json
 from sixledger.engine.version import __version__
+from sixledger.ledger.heads import VerifierKey
+from sixledger.ledger.key_list import MAGIC
 
 
 def dispute(
@@ -73,10 +75,19 @@ def _stem(path: Path) -> str:
 
 
 def _commands(case: Case, ledger: str, keys: list[str], receipts: list[str], export: str | None) -> list[str]:
-    """The commands with which anybody gets the same result. Keys that were taken from the own store are spelled out."""
+    """The commands with which anybody gets the same result. Keys that were taken from the own store are spelled out.
+
+    So are key lists, wherever they are from: without them a revoked key would count again.
+    """
+    given = list(keys)
     ledger, export, keys, receipts = _in_one_folder(ledger, export, keys, receipts)
-    given = keys or [str(each) for each in case.trusted_keys]
-    words = [word for each in given for word in ("--key", each)]
+    lists = {name: text for name, path in zip(keys, given, strict=True) if (text := _list_in(path))}
+    if not keys:
+        for trust in case.trusted:
+            keys.append(str(trust) if isinstance(trust, VerifierKey) else f"server{len(lists) + 1}.keys")
+            if not isinstance(trust, VerifierKey):
+                lists[keys[-1]] = trust.note
+    words = [word for each in keys for word in ("--key", each)]
     kept = [word for each in receipts for word in ("--receipt", each)]
     other = ["--export", export] if export is not None else []
     lines = [
@@ -87,7 +98,18 @@ def _commands(case: Case, ledger: str, keys: list[str], receipts: list[str], exp
         ["sixledger", "replay", ledger, *words],
         ["sixledger", "dispute", ledger, *words, *kept, *other, "-o", "report.html"],
     ]
-    return [shlex.join(line) for line in lines]
+    written = [f"printf %s {shlex.quote(text)} > {shlex.quote(name)}" for name, text in lists.items()]
+    first, install, *rest = map(shlex.join, lines)
+    return [first, install, *written, *rest]
+
+
+def _list_in(path: str) -> str:
+    """The key list in a file; empty if it is none."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError):  # it is a key itself
+        return ""
+    return text if text.startswith(MAGIC) else ""
 
 
 def _in_one_folder(

@@ -11,6 +11,7 @@ from sixledger.cli import compare
 from sixledger.cli.dispute import evidence, story
 from sixledger.cli.dispute.boards import board_of, hand_of
 from sixledger.cli.dispute.case import Case
+from sixledger.cli.dispute.standing import standing
 from sixledger.cli.dispute.verdicts import LAYERS, verdict
 from sixledger.cli.dispute.weighing import weigh
 from sixledger.cli.render.report import document, verdict_name
@@ -27,7 +28,7 @@ from sixledger.v1 import replay_service_pb2
 def facts(case: Case, commands: list[str]) -> dict[str, Any]:
     """Everything that the report says; `commands` are those that lead to it again."""
     report = case.report
-    said = verdict(report)
+    said = verdict(report, standing(case, report))
     return {
         "format": "sixledger-dispute/1",
         "version": __version__,

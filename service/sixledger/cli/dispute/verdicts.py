@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from sixledger.cli.dispute import signature_verdicts as signatures
+from sixledger.cli.dispute.standing import Author, Standing
+from sixledger.cli.dispute.wording import FRESH, KEEP, KEY, SELF, SIGNED, STOLEN, Verdict
 from sixledger.ledger.acts import STALE
 from sixledger.v1 import replay_service_pb2 as pb
 
@@ -20,51 +21,37 @@ LAYERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """A verdict in words."""
-
-    #: `good`, `unsure` or `bad`.
-    tone: str
-    #: One sentence, the first that is read.
-    title: str
-    #: What it means, a paragraph.
-    meaning: str
-    #: Who can have done it, and who cannot.
-    answerable: str
-    #: What to do now.
-    advice: str
+_AUTHORS = {Author.SERVER: SIGNED, Author.STOLEN: STOLEN}
 
 
-_FRESH = "Ask the server for a fresh export of the match and verify that one; then compare the two (sixledger compare)."
-_KEEP = "Keep this file and this report as they are: together they are the evidence."
-_KEY = "Get the server's verifier key from its operator by a way that you trust, and make this report again with --key."
-
-_SIGNED = (
-    "These records are exactly the ones that the server signed, so whoever holds the server's key wrote them like this."
-)
-_SELF = (
-    "The records are signed, but with a key that nobody you trust has vouched for: whoever made this file wrote them "
-    "like this, be it the server or somebody else."
-)
-
-
-def verdict(report: pb.VerifyReport) -> Verdict:
-    """The verdict of a report in plain words."""
+def verdict(report: pb.VerifyReport, standing: Standing) -> Verdict:
+    """The verdict of a report in plain words; `standing` is what the signatures say about it."""
     layer, kind = report.finding.layer, report.verdict
-    author = _SIGNED if report.signer_authenticated else _SELF
+    author = _AUTHORS.get(standing.author, SELF)
     if kind == pb.VERDICT_VALID:
-        return _valid() if report.signer_authenticated else _unknown_signer()
+        if report.signer_authenticated:
+            return _valid()
+        return signatures.stolen_later() if standing.doubted else signatures.unknown_signer()
     if kind == pb.VERDICT_INCOMPLETE:
-        return _incomplete(report)
+        return _incomplete(report, standing)
     if kind == pb.VERDICT_TAMPERED:
+        if standing.malformed and standing.author is not Author.ANYBODY:
+            return _malformed(author)
         return _tampered(layer, author)
     if kind == pb.VERDICT_BAD_SIGNATURE:
         if report.finding.message == STALE:
-            return _stale_signature(author)
-        return _head_signature() if layer == "heads" else _act_signature(author)
+            return signatures.stale_signature(author)
+        if standing.refused is not None:
+            return (
+                signatures.stolen_key(standing)
+                if standing.refused.is_compromised
+                else signatures.key_out_of_time(standing)
+            )
+        return signatures.head_signature() if layer == "heads" else signatures.act_signature(author)
     if kind == pb.VERDICT_TRUNCATED:
         return _truncated(layer)
+    if kind == pb.VERDICT_EQUIVOCATION and standing.doubted:
+        return signatures.equivocation_or_theft()
     return _BY_KIND[kind](author) if kind in _BY_KIND else _other(report)
 
 
@@ -80,19 +67,10 @@ def _valid() -> Verdict:
     )
 
 
-def _unknown_signer() -> Verdict:
-    return Verdict(
-        "unsure",
-        "Nothing is wrong inside this ledger, but nobody you trust vouches for it.",
-        "Every record was played again by the rules, and everything fits together. But it is signed with a key that "
-        "you do not trust yet, and anybody can make a flawless ledger with a key of his own.",
-        "Whether this is the ledger of the match that was played, or one that somebody made up, is open.",
-        _KEY,
-    )
-
-
-def _incomplete(report: pb.VerifyReport) -> Verdict:
+def _incomplete(report: pb.VerifyReport, standing: Standing) -> Verdict:
     vouched = "" if report.signer_authenticated else " And the key that signed it is not one that you trust yet."
+    if vouched and standing.doubted:
+        vouched = " And the key that signed it was stolen later, as the server says: the thief can have made this."
     return Verdict(
         "unsure",
         "Nothing is wrong so far, but not everything can be checked yet.",
@@ -100,7 +78,7 @@ def _incomplete(report: pb.VerifyReport) -> Verdict:
         f"hands of others stay hidden even from whoever holds this file.{vouched}",
         "There is no sign that anybody has changed anything.",
         "Export the ledger again when the match, or the round in question, is over, and make this report again."
-        + ("" if report.signer_authenticated else f" {_KEY}"),
+        + ("" if report.signer_authenticated or standing.doubted else f" {KEY}"),
     )
 
 
@@ -113,7 +91,7 @@ def _tampered(layer: str, author: str) -> Verdict:
             "ones that a signed head vouches for. Somebody has rewritten them.",
             "Anybody who had the file can have rewritten it; no key is needed for that. It is no proof against the "
             "server.",
-            f"{_FRESH} {_KEEP}",
+            f"{FRESH} {KEEP}",
         )
     if layer not in ("chain", "parse"):  # the fingerprints fit: it was written like this
         return Verdict(
@@ -122,7 +100,7 @@ def _tampered(layer: str, author: str) -> Verdict:
             "A record tells of an act that the match could not have led to, or hides its parts from other seats than "
             "the rules say.",
             author,
-            f"{_KEEP} Confront whoever signed it.",
+            f"{KEEP} Confront whoever signed it.",
         )
     if layer == "parse":
         return Verdict(
@@ -131,7 +109,7 @@ def _tampered(layer: str, author: str) -> Verdict:
             "A ledger file has, beside the records that count, a part for people to read. Here the two differ, or the "
             "form of the file is not the only one that a ledger can have.",
             "Anybody who had the file can have changed it. It is no proof against the server or a player.",
-            f"{_FRESH} {_KEEP}",
+            f"{FRESH} {KEEP}",
         )
     return Verdict(
         "bad",
@@ -140,40 +118,18 @@ def _tampered(layer: str, author: str) -> Verdict:
         "were changed, or records were removed, added or put in another order.",
         "Anybody who had the file can have changed it, on purpose or by accident (a damaged copy looks the same). It "
         "is no proof against the server or a player.",
-        f"{_FRESH} {_KEEP}",
+        f"{FRESH} {KEEP}",
     )
 
 
-def _head_signature() -> Verdict:
+def _malformed(author: str) -> Verdict:
     return Verdict(
         "bad",
-        "This ledger is not signed by the server that you trust.",
-        "The signature that should vouch for it is missing, does not fit, or was made with another key.",
-        "Whoever made this file does not have the server's key; or the server has changed its key, or you were given a "
-        "wrong one. As it stands, nobody vouches for these records.",
-        f"Check the key with the operator of the server. {_FRESH}",
-    )
-
-
-def _act_signature(author: str) -> Verdict:
-    return Verdict(
-        "bad",
-        "A move was put into a player's mouth: its signature is not the player's.",
-        "Players sign what they do with keys of their own. The first bad record claims to be the act of a player and "
-        "does not bear that player's signature.",
-        f"The player did not make this move; nobody can be held to it. {author}",
-        f"{_KEEP} Do not count the match from this record on.",
-    )
-
-
-def _stale_signature(author: str) -> Verdict:
-    return Verdict(
-        "bad",
-        "A move stands where its player did not make it.",
-        "The signature is the player's and fits the move. But with a move a player also signs the last record that he "
-        "or she had seen, and here that is none that could be seen last when this move was due.",
-        f"The player signed this move, but not for this moment: it is for the server to refuse it. {author}",
-        f"{_KEEP} Do not count the match from this record on.",
+        "This ledger was signed with a record in it that is none.",
+        "A record does not have the form that every record must have, so that nothing after it can be followed. It was "
+        "not changed afterwards: a signed head vouches for exactly these bytes.",
+        author,
+        f"{KEEP} Confront whoever signed it.",
     )
 
 
@@ -184,7 +140,7 @@ def _truncated(layer: str) -> Verdict:
             "This file is not whole: its end is missing.",
             "It breaks off in the middle of a line. What is there was not judged as a whole.",
             "An interrupted download looks like this, and so does a file that somebody cut off.",
-            _FRESH,
+            FRESH,
         )
     return Verdict(
         "bad",
@@ -193,18 +149,7 @@ def _truncated(layer: str) -> Verdict:
         "records than are here.",
         "Somebody has cut records off, or the file is simply an older export of a match that went on. If the server "
         "itself shows no more than this, it has gone back on what it signed.",
-        f"{_FRESH} {_KEEP}",
-    )
-
-
-def _equivocation(author: str) -> Verdict:
-    return Verdict(
-        "bad",
-        "The server told two different stories about this match. That is proven.",
-        "Two heads, signed with the same key, vouch for two histories that cannot both be true.",
-        "Nobody without the server's private key can have made both signatures: whoever holds that key is answerable. "
-        "No player and nobody who passed the file on can have caused this.",
-        f"{_KEEP} The two signed heads alone are proof, to anybody who knows the server's key.",
+        f"{FRESH} {KEEP}",
     )
 
 
@@ -216,7 +161,7 @@ def _bad_opening(author: str) -> Verdict:
         "something that should open such a seal does not fit it, is missing, or should not be there.",
         "The seals themselves are signed and fit. Whoever had the file can have changed or removed what opens them; if "
         "a fresh export shows the same, it is the server.",
-        f"{_FRESH} {_KEEP}",
+        f"{FRESH} {KEEP}",
     )
 
 
@@ -227,7 +172,7 @@ def _seed_mismatch(author: str) -> Verdict:
         "The server committed to the randomness before the match. The recorded deal, or the secret that was revealed "
         "later, does not follow from that commitment and the players' contributions.",
         f"No player can cause this. {author}",
-        f"{_KEEP} The deal from this record on does not count.",
+        f"{KEEP} The deal from this record on does not count.",
     )
 
 
@@ -238,7 +183,7 @@ def _illegal_command(author: str) -> Verdict:
         "The first bad record holds an act that was not possible at that moment: against the rules, out of turn, after "
         "its time, or given twice.",
         f"It is for the server to refuse such a move. {author}",
-        f"{_KEEP} Do not count the match from this record on.",
+        f"{KEEP} Do not count the match from this record on.",
     )
 
 
@@ -249,7 +194,7 @@ def _divergence(author: str) -> Verdict:
         "The move itself is in order, but what the record says came of it (cards, points, whose turn it is) is not "
         "what the rules give when the move is made again.",
         f"No player can cause this. {author}",
-        f"{_KEEP} Do not count the match from this record on.",
+        f"{KEEP} Do not count the match from this record on.",
     )
 
 
@@ -264,11 +209,11 @@ def _unknown_ruleset(author: str) -> Verdict:
 
 
 def _other(report: pb.VerifyReport) -> Verdict:
-    return Verdict("bad", "Something is wrong with this ledger.", report.summary, "Who did it is open.", _FRESH)
+    return Verdict("bad", "Something is wrong with this ledger.", report.summary, "Who did it is open.", FRESH)
 
 
 _BY_KIND = {
-    pb.VERDICT_EQUIVOCATION: _equivocation,
+    pb.VERDICT_EQUIVOCATION: signatures.equivocation,
     pb.VERDICT_BAD_OPENING: _bad_opening,
     pb.VERDICT_SEED_MISMATCH: _seed_mismatch,
     pb.VERDICT_ILLEGAL_COMMAND: _illegal_command,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sixledger.cli.dispute.case import Case
+from sixledger.cli.dispute.standing import standing
 from sixledger.cli.dispute.verdicts import verdict
 from sixledger.cli.render.report import document
 from sixledger.v1 import replay_service_pb2 as pb
@@ -44,7 +45,7 @@ def _alone(name: str, case: Case) -> str:
         return f"{name}: this program does not know its rules."
     if found.HasField("finding"):
         where = f" at record {found.finding.seq}" if found.finding.HasField("seq") else ""
-        title = verdict(found).title
+        title = verdict(found, standing(case, found)).title
         return f"{name} is wrong by itself{where}: {title[:1].lower()}{title[1:]}"
     if found.verdict == pb.VERDICT_INCOMPLETE:
         kept = f"As far as {name} can be checked yet, nothing in it is against the rules"

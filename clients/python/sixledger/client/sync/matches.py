@@ -65,7 +65,9 @@ class Matches:
 
         `clock` holds the time limits (`time_limits` makes one from seconds), and `on_timeout` says what happens when a
         seat runs out of time: nothing, TIMEOUT_POLICY_FIRST_LEGAL (its first legal command is played) or
-        TIMEOUT_POLICY_FORFEIT (it loses). Raises UnknownGame, IllegalOptions, Malformed or ServerCheated.
+        TIMEOUT_POLICY_FORFEIT (it loses). Without its limits `contribute` and `reveal` a seat that never contributes
+        keeps the table waiting until the owner aborts it. Raises UnknownGame, IllegalOptions, Malformed or
+        ServerCheated.
         """
         return self._driver.run(
             self._hosting.create(
