@@ -8,7 +8,6 @@ A signature of an act covers
 
 from __future__ import annotations
 
-import hashlib
 import os
 import struct
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from typing import NamedTuple
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from sixledger.ledger import ed25519
-from sixledger.ledger.hashing import sha256
+from sixledger.ledger.hashing import digest, sha256
 
 _SEAT_KIND_DECISION = struct.Struct(">HBQ").pack
 _P = 2**255 - 19
@@ -81,7 +80,7 @@ def act_message(
 ) -> bytes:
     """The bytes that a seat signs for an act."""
     what = match_id + _SEAT_KIND_DECISION(seat, kind, decision) + observed_head + request_id
-    return b"sixledger/act/1\n" + what + hashlib.sha256(payload).digest()
+    return b"sixledger/act/1\n" + what + digest(payload)
 
 
 def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:

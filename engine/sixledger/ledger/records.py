@@ -11,6 +11,7 @@ from sixledger.engine import visibility
 from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.schema import Malformed, Schema, parse_strict
 from sixledger.ledger import hashing
+from sixledger.ledger.assembly import Secret, assemble, places
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.spelling import spelling_of
@@ -22,15 +23,6 @@ MAX_SEALS = 65_535
 BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
 
 
-@dataclass(slots=True)
-class Secret:
-    """A value to be sealed: who may open it at once (bit set), in which epoch, and the value."""
-
-    audience: int
-    epoch: int
-    value: bytes = field(repr=False)
-
-
 def seal(
     match: bytes, seq: int, body: bytes, secrets: list[Secret], previous: bytes, salt_key: bytes
 ) -> record_pb2.Record:
@@ -38,17 +30,9 @@ def seal(
 
     `salt_key` is that of the match (`hashing.salt_key`).
     """
-    record = record_pb2.Record(body=body)
-    seals: list[tuple[int, int, bytes]] = []
-    for index, secret in enumerate(secrets):
-        value = secret.value
-        salt = hashing.salt(salt_key, previous, seq, index, value)
-        commitment = hashing.commitment(match, seq, index, salt, value)
-        seals.append((secret.audience, secret.epoch, commitment))
-        record.seals.add(audience=secret.audience, epoch=secret.epoch, commitment=commitment)
-        record.openings.add(seal=index, salt=salt, value=value)
-    record.hash = hashing.chain_hash(match, seq, previous, body, seals)
-    return record
+    salts = [hashing.salt(salt_key, previous, seq, index, value) for index, (_, _, value) in enumerate(secrets)]
+    data, _ = assemble(match, seq, body, secrets, places(secrets), salts, previous)
+    return record_pb2.Record.FromString(data)
 
 
 def may_open(seal_: record_pb2.Seal, viewer: int | None, revealed: int) -> bool:
@@ -189,7 +173,7 @@ def read(
     for index in secret_events:
         if _holds_secrets(public_events[index]):
             raise tampered("openings", "a public part holds secret fields")
-    values = _open(parts, body)
+    values = check_openings(parts, body)
     facts.closed = [index for index in range(len(parts.seals)) if index not in values]
     facts.command, facts.signature = public_command, body.cause.signature
     if sealed_command:
@@ -255,8 +239,8 @@ def read_later(
     return facts
 
 
-def _open(parts: Parts, body: record_pb2.Body) -> dict[int, bytes]:
-    """The opened values by seal, each checked against its commitment."""
+def check_openings(parts: Parts, body: record_pb2.Body) -> dict[int, bytes]:
+    """The opened values by seal, each checked against its commitment. Raises LedgerFault."""
     values: dict[int, bytes] = {}
     last = -1
     for index, salt, value in parts.openings:

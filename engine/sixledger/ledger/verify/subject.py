@@ -247,11 +247,15 @@ def check_openings(subject: Subject) -> None:
             if found != seals[index][2]:
                 fault = LedgerFault(BAD_OPENING, "openings", f"the opening of seal {index} does not fit its commitment")
                 raise at(differing(fault, (f"seals[{index}].commitment", b64(seals[index][2]), b64(found))), seq)
-    _check_viewer(subject)
+    check_viewer(subject)
 
 
-def _check_viewer(subject: Subject) -> None:
-    """The ledger holds exactly the openings of the viewer it names, or of some viewer if it names none."""
+def check_viewer(subject: Subject) -> None:
+    """The ledger holds exactly the openings of the viewer it names, or of some viewer if it names none.
+
+    Records whose seals are all public and open are the same for every viewer: their parts may be missing. Raises
+    LedgerFault.
+    """
     seats = min(subject.opened.seats, 64) if subject.opened else 0
     if subject.file is not None:
         name = subject.file.viewer
