@@ -16,11 +16,26 @@ from sixledger.ledger import hashing, wire
 Secret: TypeAlias = tuple[int, int, bytes]
 
 
+def seal(
+    match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes, salt_key: bytes
+) -> tuple[bytes, bytes]:
+    """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened; and its hash.
+
+    The bytes are those of deterministic serialisation. `salt_key` is that of the match (`hashing.salt_key`).
+    """
+    return _assemble(match, seq, body, secrets, previous, salt_key, b"")
+
+
+def is_record(record: bytes, match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes) -> bool:
+    """True if `record` is what `seal` makes of this, whatever its salts are."""
+    return _assemble(match, seq, body, secrets, previous, b"", record)[0] == record
+
+
 class Place(NamedTuple):
     """The fixed bytes around one secret in a record."""
 
     #: The index of the seal, as its commitment covers it.
-    index: bytes
+    number: bytes
     #: What stands before the commitment in the chain, and in the record.
     in_chain: bytes
     in_record: bytes
@@ -31,14 +46,13 @@ class Place(NamedTuple):
     salt: int
 
 
-def places(secrets: Sequence[Secret]) -> Sequence[Place]:
-    """How the secrets of a record lie in it."""
-    return _places(tuple([(audience, epoch, len(value)) for audience, epoch, value in secrets]))
-
-
 @lru_cache(maxsize=4096)
-def _places(secrets: tuple[tuple[int, int, int], ...]) -> Sequence[Place]:
-    """The places of secrets with audience, epoch and length of the value: most records are alike in these."""
+def _places(*shape: int) -> Sequence[Place]:
+    """The places of secrets with this audience, epoch and length of the value, one after the other.
+
+    Most records are alike in these.
+    """
+    secrets = list(zip(shape[::3], shape[1::3], shape[2::3], strict=True))
     seals = [_seal_start(audience, epoch) for audience, epoch, _ in secrets]
     at = sum([len(start) + 32 for start in seals])
     found: list[Place] = []
@@ -61,36 +75,24 @@ def _seal_start(audience: int, epoch: int) -> bytes:
     return b"\x12" + wire.varint(len(content) + 34) + content + b"\x1a\x20"
 
 
-def salts_in(record: bytes, body: bytes, placed: Sequence[Place]) -> list[bytes]:
-    """The salts in a serialised record, if it has this body and is one that `assemble` makes; else anything."""
-    start = 1 + len(wire.varint(len(body))) + len(body)
-    return [record[start + at : start + at + 32] for _, _, _, _, _, at in placed]
-
-
-def assemble(
-    match: bytes,
-    seq: int,
-    body: bytes,
-    secrets: Sequence[Secret],
-    placed: Sequence[Place],
-    salts: Sequence[bytes],
-    previous: bytes,
+def _assemble(
+    match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes, salt_key: bytes, like: bytes
 ) -> tuple[bytes, bytes]:
-    """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened; and its hash.
-
-    The bytes are those of deterministic serialisation. `placed` are the places of the secrets; each salt has 32 bytes.
-    """
+    """The record and its hash, with the salts that `salt_key` gives, or if it is empty those where `like` has them."""
+    shape: list[int] = []
+    for audience, epoch, value in secrets:
+        shape += (audience, epoch, len(value))
+    size = wire.varint(len(body))
+    behind = like[1 + len(size) + len(body) :]
     sealing, begin = hashing.seal_start(match, seq), hashing.begin
     chained = seals = openings = b""  # of these few, joining lists costs more
-    for (_, _, value), (index, in_chain, in_record, before, between, _), salt in zip(
-        secrets, placed, salts, strict=True
-    ):
+    for (_, _, value), (number, in_chain, in_record, before, between, at) in zip(secrets, _places(*shape), strict=True):
+        salt = hashing.salt(salt_key, previous, seq, number, value) if salt_key else behind[at : at + 32]
         sha256 = begin()
-        sha256.update(sealing + index + salt + value)
+        sha256.update(sealing + number + salt + value)
         commitment = sha256.digest()
         chained += in_chain + commitment
         seals += in_record + commitment
         openings += before + salt + between + value
     record_hash = hashing.linked(match, seq, previous, body, len(secrets), chained)
-    size = wire.varint(len(body))
     return b"".join((b"\x0a", size, body, seals, openings, b"\x22\x20", record_hash)), record_hash

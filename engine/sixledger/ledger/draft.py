@@ -51,8 +51,7 @@ class Draft:
             spelled = self.spelled or spelling.spell(self.command, self.command_bytes)
             command = spelled.public
             if spelled.is_sealed:
-                sealed = record_pb2.SealedCommand(command=self.command_bytes, signature=self.signature)
-                value = sealed.SerializeToString(deterministic=True)
+                value = wire.sealed_command(self.command_bytes, self.signature)
                 secrets.append((1 << cause.seat, self.epoch_before, value))
         if self.signature and not secrets:
             cause.signature = self.signature

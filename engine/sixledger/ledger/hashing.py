@@ -20,7 +20,6 @@ NO_SEAT = 0xFFFF
 _AUDIENCE_EPOCH = struct.Struct(">QI").pack
 _RECORD = struct.Struct(">Q32s32sH").pack
 _SEQ = struct.Struct(">Q").pack
-_SEQ_INDEX = struct.Struct(">QH").pack
 
 
 #: Begins a SHA-256. A copy of one that is empty costs half of what making one costs.
@@ -101,11 +100,11 @@ def _keyed(key: bytes) -> tuple[Any, Any]:
     return hashlib.sha256(inner), hashlib.sha256(outer)
 
 
-def salt(key: bytes, previous: bytes, seq: int, index: int, value: bytes) -> bytes:
-    """salt_j: depends on everything before, so that two forks never share one."""
+def salt(key: bytes, previous: bytes, seq: int, index: bytes, value: bytes) -> bytes:
+    """salt_j, where `index` is u16(j): depends on everything before, so that two forks never share one."""
     keyed_inner, keyed_outer = _keyed(key)
     inner, outer = keyed_inner.copy(), keyed_outer.copy()
-    inner.update(previous + _SEQ_INDEX(seq, index) + digest(value))
+    inner.update(previous + _SEQ(seq) + index + digest(value))
     outer.update(inner.digest())
     found: bytes = outer.digest()
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,8 +10,8 @@ from google.protobuf.message import DecodeError, Message
 from sixledger.engine import visibility
 from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.schema import Malformed, Schema, parse_strict
-from sixledger.ledger import hashing
-from sixledger.ledger.assembly import Secret, assemble, places
+from sixledger.ledger import assembly, hashing
+from sixledger.ledger.assembly import Secret
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.spelling import spelling_of
@@ -24,15 +24,13 @@ BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
 
 
 def seal(
-    match: bytes, seq: int, body: bytes, secrets: list[Secret], previous: bytes, salt_key: bytes
+    match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes, salt_key: bytes
 ) -> record_pb2.Record:
     """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened.
 
     `salt_key` is that of the match (`hashing.salt_key`).
     """
-    salts = [hashing.salt(salt_key, previous, seq, index, value) for index, (_, _, value) in enumerate(secrets)]
-    data, _ = assemble(match, seq, body, secrets, places(secrets), salts, previous)
-    return record_pb2.Record.FromString(data)
+    return record_pb2.Record.FromString(assembly.seal(match, seq, body, secrets, previous, salt_key)[0])
 
 
 def may_open(seal_: record_pb2.Seal, viewer: int | None, revealed: int) -> bool:

@@ -151,11 +151,28 @@ class Spelling:
         """What the opened seal of a command holds. Raises Malformed or MalformedCommand."""
         found = self._unsealed.get(value)
         if found is None:
-            held = parse_strict(record_pb2.SealedCommand, value)
-            found = Unsealed(self.command(held.command), held.command, held.signature)
-            if not held.signature and len(value) <= SMALL_COMMAND:  # a signed one never comes again
+            data, signature = _signed_command(value) or _sealed_command(value)
+            found = Unsealed(self.command(data), data, signature)
+            if not signature and len(value) <= SMALL_COMMAND:  # a signed one never comes again
                 _keep(self._unsealed, value, found)
         return found
+
+
+def _signed_command(value: bytes) -> tuple[bytes, bytes] | None:
+    """Command and signature in a SealedCommand that holds both and is spelled as deterministic serialisation does.
+
+    None for any other: these alone come by thousands, each of them once.
+    """
+    end = len(value) - 66
+    if not 2 < end < 0x80 or value[0] != 0x0A or value[1] != end - 2 or value[end : end + 2] != b"\x12\x40":
+        return None
+    return value[2:end], value[end + 2 :]
+
+
+def _sealed_command(value: bytes) -> tuple[bytes, bytes]:
+    """Command and signature in any SealedCommand. Raises Malformed."""
+    held = parse_strict(record_pb2.SealedCommand, value)
+    return held.command, held.signature
 
 
 def audience(event: Any) -> int:

@@ -73,14 +73,20 @@ def command_cause(
 
     As deterministic serialisation writes it.
     """
-    parts = [_seat_start(seat, len(request_id)), request_id]
+    cause = _seat_start(seat, len(request_id)) + request_id
     if decision:
-        parts.append(_decision(decision))
+        cause += _decision(decision)
     if observed_head or key_id or signature:
         for number, content in ((5, observed_head), (6, key_id), (7, signature)):
             if content:
-                parts += (before(number, len(content)), content)
-    return b"".join(parts)
+                cause += before(number, len(content)) + content
+    return cause
+
+
+def sealed_command(command: bytes, signature: bytes) -> bytes:
+    """A SealedCommand, as deterministic serialisation writes it."""
+    value = before(1, len(command)) + command if command else b""
+    return value + before(2, len(signature)) + signature if signature else value
 
 
 @lru_cache(maxsize=256)
@@ -122,8 +128,8 @@ def body(
 
     `cause` and `command` are serialised, `events` are whole fields, each with its key (`Spelling.event`).
     """
-    parts = [_start(match_id), _seq(seq), b"\x20" + time_varint(time_us) if time_us else b""]
-    parts += (before(5, len(cause)), cause)
+    time = b"\x20" + time_varint(time_us) if time_us else b""
+    parts = [_start(match_id), _seq(seq), time, before(5, len(cause)), cause]
     if command:
         parts += (before(6, len(command)), command)
     for step in lifecycle:

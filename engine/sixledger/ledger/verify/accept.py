@@ -7,6 +7,8 @@ checks at once. Whatever is wrong ends that, and the layers begin anew: they alo
 
 from __future__ import annotations
 
+from contextlib import closing
+
 from google.protobuf.message import DecodeError
 from sixledger.ledger import keys
 from sixledger.ledger.faults import LedgerFault
@@ -16,9 +18,6 @@ from sixledger.ledger.verify.rerun import CONFUSED, Rerun
 from sixledger.ledger.verify.subject import Subject, check_seeds
 from sixledger.v1 import record_pb2
 
-#: Signatures that wait to be verified together.
-MAX_CLAIMS = 4096
-
 
 def accepted(subject: Subject) -> Rerun | None:
     """The rules layer of a ledger whose chain, openings of each record, seeds and rules are right; None if not.
@@ -27,13 +26,17 @@ def accepted(subject: Subject) -> Rerun | None:
     comes back, the subject is of no more use.
     """
     try:
-        subject.bodies = [record_pb2.Body.FromString(record.body) for record in subject.records]
+        parse = record_pb2.Body.FromString
+        subject.bodies = [parse(record.body) for record in subject.records]
         if subject.opened is None:
             return None
+        subject.take_last_reveals()
         check_seeds(subject)
         rerun = Rerun.of(subject)
-        _Pass(rerun).run()
-    except (LedgerFault, DecodeError, Untidy, *CONFUSED):
+        quick = Quick(rerun.match.game.schema, rerun.seeds)
+        with closing(quick.claims):
+            _Pass(rerun, quick).run()
+    except (LedgerFault, DecodeError, keys.Untrue, *CONFUSED):
         return None
     return rerun
 
@@ -41,33 +44,26 @@ def accepted(subject: Subject) -> Rerun | None:
 class _Pass:
     """One pass over the records."""
 
-    def __init__(self, rerun: Rerun) -> None:
-        self._rerun = rerun
-        self._quick: Quick | None = Quick(rerun.match.game.schema, rerun.seeds)
+    def __init__(self, rerun: Rerun, quick: Quick) -> None:
+        self._rerun, self._quick = rerun, quick
+        #: False once the quick way is no use any more.
+        self._is_quick = True
 
     def run(self) -> None:
-        """Accept every record. Raises LedgerFault, or whatever a game raises."""
+        """Accept every record. Raises LedgerFault, keys.Untrue, or whatever a game raises."""
         rerun, subject = self._rerun, self._rerun.subject
-        for seq, (record, body) in enumerate(zip(subject.records, subject.bodies, strict=True)):
-            cause = body.cause
+        for seq, (record, body, cause) in enumerate(zip(subject.records, subject.bodies, subject.causes, strict=True)):
             rerun.take_request(cause)
-            if not self._quickly(seq, record, body, cause):
-                self._thoroughly(record, body)
-        self._verify_claims()
-
-    def _quickly(self, seq: int, record: record_pb2.Record, body: record_pb2.Body, cause: record_pb2.Cause) -> bool:
-        """True if the record is an ordinary command and exactly right; the match then stands after it."""
-        rerun, quick = self._rerun, self._quick
-        if quick is None or not rerun.complete or rerun.folded:
-            return False
-        try:
-            return quick.replay(rerun.match, record, body, cause)
-        except (Untidy, *CONFUSED):
-            # Whoever writes one such record can write many: from here on only the thorough way, which needs no repair.
-            self._verify_claims()
-            self._quick = None
-            rerun.stand_before(seq)
-            return False
+            if self._is_quick:
+                try:
+                    if self._quick.replay(rerun.match, record, body, cause):
+                        continue
+                except (Untidy, *CONFUSED):
+                    # Whoever writes one such record can write many: only the thorough way needs no repair.
+                    self._is_quick = False
+                    rerun.stand_before(seq)
+            self._thoroughly(record, body)
+        self._quick.claims.finish()
 
     def _thoroughly(self, record: record_pb2.Record, body: record_pb2.Body) -> None:
         """Accept a record of any kind. Raises LedgerFault, or whatever a game raises."""
@@ -77,8 +73,5 @@ class _Pass:
         check_openings(parts, body)
         self._rerun.subject.parts.append(parts)
         self._rerun.step(record, body)
-
-    def _verify_claims(self) -> None:
-        """Verify the signatures that wait for it. Raises Untidy if one does not fit."""
-        if self._quick is not None and keys.first_false(self._quick.claims) is not None:
-            raise Untidy
+        if self._rerun.folded:
+            self._is_quick = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from sixledger.ledger import keys
 from sixledger.ledger.faults import LedgerFault
@@ -30,11 +31,9 @@ def attribution(subject: Subject, count: int) -> replay_service_pb2.Attribution:
     table: list[int] = []
     timers: list[int] = []
     current: dict[int, _Holder] = {}
-    for seq, body in enumerate(subject.bodies[:count]):
-        cause = body.cause
-        steps = body.lifecycle
-        if steps:
-            _take_steps(result, current, steps, seq)
+    for seq, (body, cause) in enumerate(islice(zip(subject.bodies, subject.causes, strict=True), count)):
+        if not body.command:  # no record has both
+            _take_steps(result, current, body.lifecycle, seq)
         kind = cause.kind
         if kind == SEAT:
             current[cause.seat].take(seq, cause.signature, subject.records[seq])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,7 +43,7 @@ class Rerun:
     #: Records that could only be folded, not decided again.
     folded: list[int] = field(default_factory=list)
     #: The request ids of each kind of cause and seat.
-    _requests: dict[tuple[int, int], set[bytes]] = field(default_factory=dict)
+    _requests: defaultdict[tuple[int, int], set[bytes]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
     def of(cls, subject: Subject) -> Rerun:
@@ -65,8 +66,7 @@ class Rerun:
 
     def take_request(self, cause: record_pb2.Cause) -> None:
         """Remember the request id of the next record. Raises LedgerFault if it was used before."""
-        used = self._requests.setdefault((cause.kind, cause.seat), set())
-        request_id = cause.request_id
+        used, request_id = self._requests[cause.kind, cause.seat], cause.request_id
         if request_id in used:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
         used.add(request_id)
