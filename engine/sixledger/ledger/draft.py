@@ -9,7 +9,7 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.engine.chance import Chance, Stream
-from sixledger.ledger import clocks, records, wire
+from sixledger.ledger import clocks, keys, records, wire
 from sixledger.ledger.assembly import Secret
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.match import Match
@@ -40,6 +40,8 @@ class Draft:
     reveals: list[record_pb2.Reveal] = field(default_factory=list)
     #: Indices of the events that needed a draw.
     drawn: set[int] = field(default_factory=set)
+    #: Verifies the signature of the act; None: `keys.verify`.
+    verify: keys.Verify | None = None
 
     def body(self) -> tuple[bytes, list[Secret]]:
         """The bytes of the public body and the secrets to be sealed, in their order."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Callable
 from contextlib import suppress
 from enum import IntEnum
 from functools import lru_cache
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from sixledger.ledger import ed25519
@@ -90,6 +91,10 @@ def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:
         return ed25519.fits(load_public_key(public_key), public_key, signature, message)
     except BadKey:
         return False
+
+
+#: Public key, signature and message: does it fit?
+Verify: TypeAlias = Callable[[bytes, bytes, bytes], bool]
 
 
 class Claim(NamedTuple):

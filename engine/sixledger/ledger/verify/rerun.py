@@ -9,6 +9,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
+from sixledger.ledger import keys
 from sixledger.ledger import records as records_
 from sixledger.ledger.assembly import Secret
 from sixledger.ledger.decide import carry_out, prepare
@@ -42,6 +43,8 @@ class Rerun:
     complete: bool = True
     #: Records that could only be folded, not decided again.
     folded: list[int] = field(default_factory=list)
+    #: Verifies the signatures of acts that are decided again; None: at once.
+    verify: keys.Verify | None = None
     #: The request ids of each kind of cause and seat.
     _requests: defaultdict[tuple[int, int], set[bytes]] = field(default_factory=lambda: defaultdict(set))
 
@@ -105,7 +108,7 @@ class Rerun:
                 action, command = self._action(record, body)
                 # Where a draw may be sealed, the record may have to be folded into the match as it was.
                 draft = prepare(match, action, in_place=match.epoch <= self.seeds.known)
-                draft.command = command
+                draft.command, draft.verify = command, self.verify
                 carry_out(draft, match, action, self.seeds)
         except EpochSealed:
             if draft is not None and draft.after is self.match:
