@@ -66,8 +66,10 @@ def in_chain(audience: int, epoch: int) -> bytes:
 
 def linked(match: bytes, seq: int, previous: bytes, body: bytes, count: int, seals: bytes) -> bytes:
     """H_n, from its seals in bytes: `in_chain` and commitment of each of the `count`."""
-    start = b"sixledger/record/1\n" + match + _RECORD(seq, previous, digest(body), count)
-    return digest(start + seals)
+    of_body, whole = begin(), begin()
+    of_body.update(body)
+    whole.update(b"sixledger/record/1\n" + match + _RECORD(seq, previous, of_body.digest(), count) + seals)
+    return whole.digest()
 
 
 def record_hash(match: bytes, seq: int, previous: bytes, body: bytes, seals: Iterable[record_pb2.Seal]) -> bytes:

@@ -18,6 +18,8 @@ from sixledger.ledger.verify.rerun import CONFUSED, Rerun
 from sixledger.ledger.verify.subject import Subject, check_seeds
 from sixledger.v1 import record_pb2
 
+SEAT = record_pb2.CAUSE_KIND_SEAT
+
 
 def accepted(subject: Subject) -> Rerun | None:
     """The rules layer of a ledger whose chain, openings of each record, seeds and rules are right; None if not.
@@ -54,10 +56,11 @@ class _Pass:
         """Accept every record. Raises LedgerFault, keys.Untrue, or whatever a game raises."""
         rerun, subject = self._rerun, self._rerun.subject
         for seq, (record, body, cause) in enumerate(zip(subject.records, subject.bodies, subject.causes, strict=True)):
-            rerun.take_request(cause)
-            if self._is_quick:
+            kind, seat, request_id = cause.kind, cause.seat, cause.request_id
+            rerun.take_request(kind, seat, request_id)
+            if self._is_quick and kind == SEAT:
                 try:
-                    if self._quick.replay(rerun.match, record, body, cause):
+                    if self._quick.replay(rerun.match, record, body, cause, seat, request_id):
                         continue
                 except (Untidy, *CONFUSED):
                     # Whoever writes one such record can write many: only the thorough way needs no repair.

@@ -20,8 +20,6 @@ from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.spelling import spelling_of
 from sixledger.v1 import record_pb2
 
-SEAT = record_pb2.CAUSE_KIND_SEAT
-
 
 class Untidy(Exception):
     """The record is not as it should be, or not spelled as the author spells it. The match may have changed."""
@@ -38,17 +36,24 @@ class Quick:
         #: Signatures of accepted records: verified by and by.
         self.claims = keys.Claims()
 
-    def replay(self, match: Match, record: record_pb2.Record, body: record_pb2.Body, cause: record_pb2.Cause) -> bool:
-        """Move `match` over the record and return True; False if the record is of another kind.
+    def replay(
+        self,
+        match: Match,
+        record: record_pb2.Record,
+        body: record_pb2.Body,
+        cause: record_pb2.Cause,
+        seat: int,
+        request_id: bytes,
+    ) -> bool:
+        """Move `match` over a record that a seat caused and return True; False if it is no ordinary command.
 
-        `body` is that of the record, `cause` that of the body. False leaves the match as it was. Raises Untidy, or
-        what a game raises for an illegal command: then the match may have changed. The signature is only put among
-        the `claims`; raises keys.Untrue if one of them is known to be false.
+        `body` is that of the record, `cause` that of the body, with its `seat` and `request_id`. False leaves the match
+        as it was. Raises Untidy, or what a game raises for an illegal command: then the match may have changed. The
+        signature is only put among the `claims`; raises keys.Untrue if one of them is known to be false.
         """
-        data, time_us, state = body.command, body.time_us, match.state
-        if not data or state is None or cause.kind != SEAT:
+        data, time_us, state, signature = body.command, body.time_us, match.state, cause.signature
+        if not data or state is None:
             return False
-        seat, request_id, signature = cause.seat, cause.request_id, cause.signature
         epoch, known = match.game.epoch(state), self._known
         if not 0 < epoch <= known or not can_play(match, seat, request_id, time_us):
             return False

@@ -62,14 +62,15 @@ class Rerun:
         """Decide every record again. Raises LedgerFault."""
         for seq, (record, body) in enumerate(zip(self.subject.records, self.subject.bodies, strict=True)):
             try:
-                self.take_request(body.cause)
+                cause = body.cause
+                self.take_request(cause.kind, cause.seat, cause.request_id)
                 self.step(record, body)
             except LedgerFault as fault:
                 raise at(fault, seq) from None
 
-    def take_request(self, cause: record_pb2.Cause) -> None:
+    def take_request(self, kind: int, seat: int, request_id: bytes) -> None:
         """Remember the request id of the next record. Raises LedgerFault if it was used before."""
-        used, request_id = self._requests[cause.kind, cause.seat], cause.request_id
+        used = self._requests[kind, seat]
         if request_id in used:
             raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
         used.add(request_id)
