@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.nimmt import GAME
+from sixledger.engine.schema import Malformed, parse_strict
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
-from sixledger.ledger import wire
+from sixledger.ledger import assembly, hashing, wire
 from sixledger.ledger.spelling import Spelling, spelling_of
 from sixledger.v1 import game_pb2, record_pb2
 
@@ -70,6 +73,60 @@ def test_a_body_is_written_as_protobuf_does(
         list(body.reveals),
     )
     assert written == body.SerializeToString(deterministic=True)
+
+
+SECRETS = st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(0, 1000), LONG), max_size=20)
+
+
+@given(NUMBERS, LONG, SECRETS)
+def test_a_record_is_written_as_protobuf_does(seq: int, body: bytes, secrets: list[tuple[int, int, bytes]]) -> None:
+    match, previous, salt_key = b"m" * 16, b"p" * 32, b"k" * 32
+    body = body or b"body"
+    record = record_pb2.Record(body=body)
+    for index, (audience, epoch, value) in enumerate(secrets):
+        salt = hashing.salt(salt_key, previous, seq, hashing.u16(index), value)
+        commitment = hashing.commitment(match, seq, index, salt, value)
+        record.seals.add(audience=audience, epoch=epoch, commitment=commitment)
+        record.openings.add(seal=index, salt=salt, value=value)
+    record.hash = hashing.record_hash(match, seq, previous, body, record.seals)
+    written = record.SerializeToString(deterministic=True)
+    assert assembly.seal(match, seq, body, secrets, previous, salt_key) == (written, record.hash)
+    assert assembly.is_record(written, match, seq, body, secrets, previous)
+
+
+@given(SECRETS.filter(bool), st.data())
+def test_no_byte_of_a_record_is_free(secrets: list[tuple[int, int, bytes]], data: st.DataObject) -> None:
+    match, previous = b"m" * 16, b"p" * 32
+    written, _ = assembly.seal(match, 5, b"body", secrets, previous, b"k" * 32)
+    at = data.draw(st.integers(0, len(written) - 1))
+    changed = written[:at] + bytes([written[at] ^ data.draw(st.integers(1, 255))]) + written[at + 1 :]
+    shorter = written[:at] + written[at + 1 :]
+    for other in (changed, shorter, written + b"\0"):
+        assert not assembly.is_record(other, match, 5, b"body", secrets, previous)
+
+
+@given(LONG, HASHES)
+def test_a_sealed_command_is_written_as_protobuf_does(command: bytes, signature: bytes) -> None:
+    for signed in (signature, signature * 2):
+        sealed = record_pb2.SealedCommand(command=command, signature=signed)
+        assert wire.sealed_command(command, signed) == sealed.SerializeToString(deterministic=True)
+
+
+@given(st.binary(max_size=70), st.binary(min_size=60, max_size=68), st.binary(max_size=3))
+def test_a_sealed_command_is_read_as_protobuf_does(command: bytes, signature: bytes, rest: bytes) -> None:
+    """Whichever way it is spelled."""
+    spelling = spelling_of(GAME.schema)
+    whole = game_pb2.Command(nimmt=pb.Command(select_card=pb.SelectCard(card=7))).SerializeToString()
+    ahead, behind = wire.field(1, whole), wire.field(2, signature)
+    for value in (ahead + behind, behind + ahead, ahead + wire.field(1, command) + behind, ahead + behind + rest):
+        try:
+            held = parse_strict(record_pb2.SealedCommand, value)
+            expected = (spelling.command(held.command), held.command, held.signature)
+        except (Malformed, MalformedCommand) as error:
+            with pytest.raises(type(error)):
+                spelling.unseal(value)
+        else:
+            assert tuple(spelling.unseal(value)) == expected
 
 
 def test_what_is_kept_shows_no_secret() -> None:

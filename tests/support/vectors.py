@@ -85,7 +85,7 @@ def _seals() -> list[dict[str, Any]]:
         (2**40, 65534, bytes(200)),
     ):
         previous = hashing.sha256(b"previous", hashing.u64(seq))
-        salt = hashing.salt(key, previous, seq, index, value)
+        salt = hashing.salt(key, previous, seq, hashing.u16(index), value)
         result.append(
             {
                 "root_secret": ROOT.hex(),

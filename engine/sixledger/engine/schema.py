@@ -7,6 +7,7 @@ named like the game, or in `other` for games of other distributions.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from google.protobuf import message_factory
@@ -168,8 +169,14 @@ class Schema:
         options: type[Message],
         view: type[Message],
         position: type[Message],
+        shared: Iterable[type[Message]] = (),
     ) -> None:
-        """Take the five top-level message types of the game's proto package."""
+        """Take the five top-level message types of the game's proto package.
+
+        `shared` are the types of events of which the game hands out the same message again and again: how such a
+        message is spelled is remembered.
+        """
+        self.shared = frozenset(shared)
         self.commands = Wrapping(game, game_pb2.Command, command, "command")
         self.events = Wrapping(game, game_pb2.Event, event, "event")
         self.options = Holder(game, game_pb2.Options, options)

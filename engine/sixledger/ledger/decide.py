@@ -117,7 +117,7 @@ def _sign(
         return
     if given.key_id and given.key_id != cause.key_id:
         raise BadSignature("the act names another key than the seat's")
-    if fault := act_fault(match, cause, kind, payload, key, given.signature):
+    if fault := act_fault(match, cause, kind, payload, key, given.signature, draft.verify):
         if fault == STALE and kind is keys.ActKind.COMMAND and given.decision != draft.decision_before:
             raise StaleDecision(given.decision, draft.decision_before)
         if fault == STALE and kind in (keys.ActKind.COMMITMENT, keys.ActKind.CONTRIBUTION):

@@ -9,7 +9,8 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.engine.chance import Chance, Stream
-from sixledger.ledger import clocks, records, wire
+from sixledger.ledger import clocks, keys, records, wire
+from sixledger.ledger.assembly import Secret
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.match import Match
 from sixledger.ledger.seeds import SeedChain
@@ -39,20 +40,21 @@ class Draft:
     reveals: list[record_pb2.Reveal] = field(default_factory=list)
     #: Indices of the events that needed a draw.
     drawn: set[int] = field(default_factory=set)
+    #: Verifies the signature of the act; None: `keys.verify`.
+    verify: keys.Verify | None = None
 
-    def body(self) -> tuple[bytes, list[records.Secret]]:
+    def body(self) -> tuple[bytes, list[Secret]]:
         """The bytes of the public body and the secrets to be sealed, in their order."""
         match, cause = self.after, self.cause
         spelling = spelling_of(match.game.schema)
-        secrets: list[records.Secret] = []
+        secrets: list[Secret] = []
         command = b""
         if self.command is not None:
             spelled = self.spelled or spelling.spell(self.command, self.command_bytes)
             command = spelled.public
             if spelled.is_sealed:
-                sealed = record_pb2.SealedCommand(command=self.command_bytes, signature=self.signature)
-                value = sealed.SerializeToString(deterministic=True)
-                secrets.append(records.Secret(1 << cause.seat, self.epoch_before, value))
+                value = wire.sealed_command(self.command_bytes, self.signature)
+                secrets.append((1 << cause.seat, self.epoch_before, value))
         if self.signature and not secrets:
             cause.signature = self.signature
         events: list[bytes] = []
@@ -60,7 +62,7 @@ class Draft:
             field_, sealed_value, audience = spelling.event(event)
             events.append(field_)
             if sealed_value is not None:
-                secrets.append(records.Secret(audience, epoch, sealed_value))
+                secrets.append((audience, epoch, sealed_value))
         body = wire.body(
             match.match_id,
             match.seq + 1,

@@ -8,18 +8,19 @@ A signature of an act covers
 
 from __future__ import annotations
 
-import hashlib
 import os
 import struct
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import suppress
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import NamedTuple, TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from sixledger.ledger import ed25519
-from sixledger.ledger.hashing import sha256
+from sixledger.ledger.hashing import digest, sha256
 
 _SEAT_KIND_DECISION = struct.Struct(">HBQ").pack
 _P = 2**255 - 19
@@ -81,7 +82,7 @@ def act_message(
 ) -> bytes:
     """The bytes that a seat signs for an act."""
     what = match_id + _SEAT_KIND_DECISION(seat, kind, decision) + observed_head + request_id
-    return b"sixledger/act/1\n" + what + hashlib.sha256(payload).digest()
+    return b"sixledger/act/1\n" + what + digest(payload)
 
 
 def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:
@@ -92,6 +93,10 @@ def verify(public_key: bytes, signature: bytes, message: bytes) -> bool:
         return False
 
 
+#: Public key, signature and message: does it fit?
+Verify: TypeAlias = Callable[[bytes, bytes, bytes], bool]
+
+
 class Claim(NamedTuple):
     """A signature that is to be verified."""
 
@@ -100,23 +105,73 @@ class Claim(NamedTuple):
     message: bytes
 
 
-def first_false(claims: Sequence[Claim]) -> int | None:
-    """The index of the first claim that is not true, None if all are. Many are shared among the processors."""
-    workers = min(_processors(), len(claims) // _WORTH_A_THREAD, 8)
-    if workers < 2:
-        return _first_false(claims, 0)
-    size = -(-len(claims) // workers)
-    with ThreadPoolExecutor(workers) as pool:  # while a signature is verified, other threads run
-        found = pool.map(lambda at: _first_false(claims[at : at + size], at), range(0, len(claims), size))
-        return min((index for index in found if index is not None), default=None)
+class Untrue(Exception):
+    """A signature does not fit what it is said to fit."""
 
 
-#: A thread costs as much as one signature; it should have some to verify.
-_WORTH_A_THREAD = 32
+class Claims:
+    """Signatures that are verified while their owner goes on to the next: by all processors, in any order.
+
+    While the C library verifies one, other threads run; between two of them a thread needs the interpreter, which the
+    owner rarely gives away. So there is a thread for each processor, and an owner who runs ahead of them verifies one
+    himself: meanwhile all of them get on. To be closed, whatever happens.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is claimed yet."""
+        self._waiting: SimpleQueue[Claim | None] = SimpleQueue()
+        self._threads: list[Thread] = []
+        self._untrue = False
+
+    def add(self, claim: Claim) -> None:
+        """Have a claim verified. Raises Untrue if one that was made before is known to be false."""
+        self._waiting.put(claim)
+        if self._waiting.qsize() <= _AHEAD:
+            return
+        if not self._threads:
+            count = min(_processors(), 8)
+            self._threads = [Thread(target=self._work, daemon=True) for _ in range(count if count > 1 else 0)]
+            for thread in self._threads:
+                thread.start()
+        self._verify_next()
+        if self._untrue:
+            raise Untrue
+
+    def finish(self) -> None:
+        """Wait until every claim is verified. Raises Untrue unless all are true."""
+        while not self._waiting.empty() and not self._untrue:
+            self._verify_next()
+        self.close()
+        if self._untrue:
+            raise Untrue
+
+    def close(self) -> None:
+        """End the threads, also those with work left."""
+        self._untrue = self._untrue or not self._waiting.empty()
+        threads, self._threads = self._threads, []
+        for _ in threads:
+            self._waiting.put(None)
+        for thread in threads:
+            thread.join()
+
+    def _verify_next(self) -> None:
+        with suppress(Empty):
+            claim = self._waiting.get_nowait()
+            if claim is not None and not verify(*claim):
+                self._untrue = True
+
+    def _work(self) -> None:
+        try:
+            while not self._untrue and (claim := self._waiting.get()) is not None:
+                if not verify(*claim):
+                    self._untrue = True
+        except BaseException:
+            self._untrue = True  # what was not verified is not true
+            raise
 
 
-def _first_false(claims: Sequence[Claim], at: int) -> int | None:
-    return next((index for index, claim in enumerate(claims, at) if not verify(*claim)), None)
+#: Claims that may wait: so many are not worth a thread, and keep all of them at work.
+_AHEAD = 16
 
 
 def _processors() -> int:

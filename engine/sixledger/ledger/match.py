@@ -147,23 +147,33 @@ class Match:
         given = [seat.contribution or None for seat in self.seats]
         return hashing.entropy(self.match_id, self.seeds.commitment, given)
 
-    def finish_record(self, record_hash: bytes, time_us: int, decision_before: int, actor: int | None = None) -> None:
+    def finish_record(
+        self,
+        record_hash: bytes,
+        time_us: int,
+        decision_before: int,
+        actor: int | None = None,
+        decision: Decision | None = None,
+    ) -> None:
         """Move on to the record just applied.
 
-        `decision_before` is the decision before it, `actor` the seat whose command it holds.
+        `decision_before` is the decision before it, `actor` the seat whose command it holds, `decision` the one that
+        is open now, if that is known already.
         """
         self.seq += 1
         self.hash = record_hash
         self.time_us = time_us
         if self.seq == 0:
             self.first_hash = record_hash
-        decision = self.game.decision(self.state) if self.state is not None else _NO_DECISION
+        state = self.state
+        if decision is None:
+            decision = self.game.decision(state) if state is not None else _NO_DECISION
         self.open_decision = decision
         if decision.number != decision_before:
             self.decision_seq = self.seq
             self.recent.clear()
         self.recent.append(record_hash)
-        if self.state is not None and not self.over and not decision.seats:
+        if state is not None and not decision.seats:
             self.over = True
         if self.clocks is not None:
             self.clocks.move(self, actor)

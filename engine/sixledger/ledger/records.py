@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +10,8 @@ from google.protobuf.message import DecodeError, Message
 from sixledger.engine import visibility
 from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.schema import Malformed, Schema, parse_strict
-from sixledger.ledger import hashing
+from sixledger.ledger import assembly, hashing
+from sixledger.ledger.assembly import Secret
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.spelling import spelling_of
@@ -22,33 +23,14 @@ MAX_SEALS = 65_535
 BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
 
 
-@dataclass(slots=True)
-class Secret:
-    """A value to be sealed: who may open it at once (bit set), in which epoch, and the value."""
-
-    audience: int
-    epoch: int
-    value: bytes = field(repr=False)
-
-
 def seal(
-    match: bytes, seq: int, body: bytes, secrets: list[Secret], previous: bytes, salt_key: bytes
+    match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes, salt_key: bytes
 ) -> record_pb2.Record:
     """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened.
 
     `salt_key` is that of the match (`hashing.salt_key`).
     """
-    record = record_pb2.Record(body=body)
-    seals: list[tuple[int, int, bytes]] = []
-    for index, secret in enumerate(secrets):
-        value = secret.value
-        salt = hashing.salt(salt_key, previous, seq, index, value)
-        commitment = hashing.commitment(match, seq, index, salt, value)
-        seals.append((secret.audience, secret.epoch, commitment))
-        record.seals.add(audience=secret.audience, epoch=secret.epoch, commitment=commitment)
-        record.openings.add(seal=index, salt=salt, value=value)
-    record.hash = hashing.chain_hash(match, seq, previous, body, seals)
-    return record
+    return record_pb2.Record.FromString(assembly.seal(match, seq, body, secrets, previous, salt_key)[0])
 
 
 def may_open(seal_: record_pb2.Seal, viewer: int | None, revealed: int) -> bool:
@@ -189,7 +171,7 @@ def read(
     for index in secret_events:
         if _holds_secrets(public_events[index]):
             raise tampered("openings", "a public part holds secret fields")
-    values = _open(parts, body)
+    values = check_openings(parts, body)
     facts.closed = [index for index in range(len(parts.seals)) if index not in values]
     facts.command, facts.signature = public_command, body.cause.signature
     if sealed_command:
@@ -255,8 +237,8 @@ def read_later(
     return facts
 
 
-def _open(parts: Parts, body: record_pb2.Body) -> dict[int, bytes]:
-    """The opened values by seal, each checked against its commitment."""
+def check_openings(parts: Parts, body: record_pb2.Body) -> dict[int, bytes]:
+    """The opened values by seal, each checked against its commitment. Raises LedgerFault."""
     values: dict[int, bytes] = {}
     last = -1
     for index, salt, value in parts.openings:

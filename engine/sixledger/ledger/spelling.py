@@ -18,8 +18,8 @@ from sixledger.v1 import game_pb2, record_pb2
 
 #: Messages of one kind that are kept at most.
 KEPT = 4096
-#: Commands and events of at most so many bytes are worth it. Longer events, such as hands, hardly come again.
-SMALL_COMMAND, SMALL_EVENT = 64, 24
+#: Commands of at most so many bytes are worth it.
+SMALL_COMMAND = 64
 _EVENT = wire.key(record_pb2.Body.EVENTS_FIELD_NUMBER)
 
 K = TypeVar("K")
@@ -74,14 +74,15 @@ class Spelling:
     def __init__(self, schema: Schema) -> None:
         """`schema` is that of the game."""
         self._schema = schema
+        self._shared = schema.shared
         self._commands: dict[bytes, Command] = {}
         #: By identity. Holding the event keeps its identity from being given to another.
         self._events: dict[int, tuple[Message, Event]] = {}
         self._unsealed: dict[bytes, Unsealed] = {}
-        #: The keys before an event of the game, from the outside in.
-        self._keys = {
-            kind: (wire.key(outer), wire.key(inner)) for kind, (outer, inner) in schema.events.numbers().items()
-        }
+        #: Field numbers of each event: of the game in the envelope, and of the event in the game's.
+        self._numbers = schema.events.numbers()
+        #: By type and length of an event: what stands before it in the body, and in a seal.
+        self._starts: dict[tuple[type[Message], int], tuple[bytes, bytes]] = {}
 
     def command(self, data: bytes) -> Command:
         """The command in `data`, a serialised `sixledger.v1.Command`. Raises MalformedCommand."""
@@ -107,40 +108,71 @@ class Spelling:
         kept = self._events.get(id(event))
         if kept is not None:
             return kept[1]
-        classes, events = _classes(event), self._schema.events
+        classes = _classes(event)
         if not classes.secret:
-            found = Event(self._field(event), None, 0)
+            field, value, seats = self._spelled(event)[0], None, 0
         else:
-            public, whole = game_pb2.Event(), game_pb2.Event()
-            events.pack_without(public, event, classes.secret)
-            events.pack_without(whole, event, classes.public)
-            found = Event(
-                _in_body(public.SerializeToString(deterministic=True)),
-                whole.SerializeToString(deterministic=True),
-                audience(event),
-            )
-        if len(found.field) <= SMALL_EVENT and event.ByteSize() <= SMALL_EVENT:
+            field, value = self._without(event, classes.secret)[0], self._without(event, classes.public)[1]
+            seats = audience(event)
+        found = Event(field, value, seats)
+        if type(event) in self._shared:
             _keep(self._events, id(event), (event, found))
         return found
 
-    def _field(self, event: Message) -> bytes:
-        """An event without secrets as a field of the body."""
-        keys = self._keys.get(type(event))
-        if keys is None:  # a game of another distribution: its events travel in an Any
-            return _in_body(self._schema.events.pack(event).SerializeToString(deterministic=True))
+    def _without(self, event: Message, names: tuple[str, ...]) -> tuple[bytes, bytes]:
+        """An event without these fields, spelled."""
+        rest = type(event)()
+        rest.CopyFrom(event)
+        for name in names:
+            rest.ClearField(name)
+        return self._spelled(rest)
+
+    def _spelled(self, event: Message) -> tuple[bytes, bytes]:
+        """An event, as it is, as a field of the body with its key; and as a serialised Event."""
+        if not self._numbers:  # a game of another distribution: its events travel in an Any
+            envelope = self._schema.events.pack(event).SerializeToString(deterministic=True)
+            return _EVENT + wire.varint(len(envelope)) + envelope, envelope
         data = event.SerializeToString(deterministic=True)
-        inner = keys[1] + wire.varint(len(data)) + data
-        return _in_body(keys[0] + wire.varint(len(inner)) + inner)
+        kind = type(event), len(data)
+        starts = self._starts.get(kind)
+        if starts is None:
+            starts = self._start(*kind)
+            _keep(self._starts, kind, starts)
+        return starts[0] + data, starts[1] + data
+
+    def _start(self, kind: type[Message], length: int) -> tuple[bytes, bytes]:
+        """What stands before an event of so many bytes, in the body and in a seal."""
+        outer, inner = self._numbers[kind]
+        held = wire.key(inner) + wire.varint(length)
+        envelope = wire.key(outer) + wire.varint(len(held) + length) + held
+        return _EVENT + wire.varint(len(envelope) + length) + envelope, envelope
 
     def unseal(self, value: bytes) -> Unsealed:
         """What the opened seal of a command holds. Raises Malformed or MalformedCommand."""
         found = self._unsealed.get(value)
         if found is None:
-            held = parse_strict(record_pb2.SealedCommand, value)
-            found = Unsealed(self.command(held.command), held.command, held.signature)
-            if not held.signature and len(value) <= SMALL_COMMAND:  # a signed one never comes again
+            data, signature = _signed_command(value) or _sealed_command(value)
+            found = Unsealed(self.command(data), data, signature)
+            if not signature and len(value) <= SMALL_COMMAND:  # a signed one never comes again
                 _keep(self._unsealed, value, found)
         return found
+
+
+def _signed_command(value: bytes) -> tuple[bytes, bytes] | None:
+    """Command and signature in a SealedCommand that holds both and is spelled as deterministic serialisation does.
+
+    None for any other: these alone come by thousands, each of them once.
+    """
+    end = len(value) - 66
+    if not 2 < end < 0x80 or value[0] != 0x0A or value[1] != end - 2 or value[end : end + 2] != b"\x12\x40":
+        return None
+    return value[2:end], value[end + 2 :]
+
+
+def _sealed_command(value: bytes) -> tuple[bytes, bytes]:
+    """Command and signature in any SealedCommand. Raises Malformed."""
+    held = parse_strict(record_pb2.SealedCommand, value)
+    return held.command, held.signature
 
 
 def audience(event: Any) -> int:
@@ -150,10 +182,6 @@ def audience(event: Any) -> int:
 
 #: The one object of each game.
 spelling_of: Callable[[Schema], Spelling] = cache(Spelling)
-
-
-def _in_body(envelope: bytes) -> bytes:
-    return _EVENT + wire.varint(len(envelope)) + envelope
 
 
 def _classes(message: Message) -> visibility.Classes:

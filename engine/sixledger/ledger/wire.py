@@ -46,6 +46,12 @@ def key(number: int) -> bytes:
     return varint(number << 3 | 2)
 
 
+@lru_cache(maxsize=4096)
+def before(number: int, length: int) -> bytes:
+    """What stands before the content of a field of bytes or of a message."""
+    return key(number) + varint(length)
+
+
 def field(number: int, content: bytes) -> bytes:
     """A field of bytes or of a message."""
     return b"".join((key(number), varint(len(content)), content))
@@ -67,16 +73,45 @@ def command_cause(
 
     As deterministic serialisation writes it.
     """
-    parts = [_OF_SEAT, b"\x10" + varint(seat) if seat else b"", b"\x1a", varint(len(request_id)), request_id]
+    cause = _seat_start(seat, len(request_id)) + request_id
     if decision:
-        parts += (b"\x20", _kept_varint(decision))
-    for before, content in ((b"\x2a", observed_head), (b"\x32", key_id), (b"\x3a", signature)):
-        if content:
-            parts += (before, varint(len(content)), content)
-    return b"".join(parts)
+        cause += _decision(decision)
+    if observed_head or key_id or signature:
+        for number, content in ((5, observed_head), (6, key_id), (7, signature)):
+            if content:
+                cause += before(number, len(content)) + content
+    return cause
+
+
+def sealed_command(command: bytes, signature: bytes) -> bytes:
+    """A SealedCommand, as deterministic serialisation writes it."""
+    value = before(1, len(command)) + command if command else b""
+    return value + before(2, len(signature)) + signature if signature else value
+
+
+@lru_cache(maxsize=256)
+def _seat_start(seat: int, length: int) -> bytes:
+    """The Cause of a seat up to its request id."""
+    return _OF_SEAT + (b"\x10" + varint(seat) if seat else b"") + b"\x1a" + varint(length)
+
+
+@lru_cache(maxsize=4096)
+def _decision(decision: int) -> bytes:
+    return b"\x20" + varint(decision)
 
 
 _OF_SEAT = record_pb2.Cause(kind=record_pb2.CAUSE_KIND_SEAT).SerializeToString()
+
+
+@lru_cache(maxsize=1024)
+def _start(match_id: bytes) -> bytes:
+    """A Body of format 1 up to the id of its match."""
+    return b"\x08\x01\x12" + varint(len(match_id)) + match_id
+
+
+@lru_cache(maxsize=4096)
+def _seq(seq: int) -> bytes:
+    return b"\x18" + varint(seq) if seq else b""
 
 
 def body(
@@ -93,14 +128,10 @@ def body(
 
     `cause` and `command` are serialised, `events` are whole fields, each with its key (`Spelling.event`).
     """
-    parts = [b"\x08\x01\x12", varint(len(match_id)), match_id]
-    if seq:
-        parts += (b"\x18", _kept_varint(seq))
-    if time_us:
-        parts += (b"\x20", time_varint(time_us))
-    parts += (b"\x2a", varint(len(cause)), cause)
+    time = b"\x20" + time_varint(time_us) if time_us else b""
+    parts = [_start(match_id), _seq(seq), time, before(5, len(cause)), cause]
     if command:
-        parts += (b"\x32", varint(len(command)), command)
+        parts += (before(6, len(command)), command)
     for step in lifecycle:
         data = step.SerializeToString(deterministic=True)
         parts += (b"\x3a", varint(len(data)), data)

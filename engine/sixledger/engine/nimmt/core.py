@@ -49,6 +49,12 @@ def card_placed(seats: tuple[int, ...], card: int, row: int, side: pb.Side.Value
     return pb.CardPlaced(seats=seats, card=card, row=row, side=side, length=length)
 
 
+@lru_cache(maxsize=2048)
+def row_choice_needed(seat: int, card: int) -> pb.RowChoiceNeeded:
+    """The event of a card that fits nowhere. One message serves many matches: nobody may change it."""
+    return pb.RowChoiceNeeded(seat=seat, card=card)
+
+
 @lru_cache(maxsize=1024)
 def turn_ended(round_: int, turn: int) -> pb.TurnEnded:
     """The event of a turn that ends. One message serves many matches: nobody may change it."""
@@ -208,7 +214,7 @@ class Variant(Facts):
             row = fitting_row(rows, card)
             if row < 0:
                 assert self.may_fit_nowhere(state), "a second card of one turn fits nowhere"
-                yield pb.RowChoiceNeeded(seat=seat, card=card)
+                yield row_choice_needed(seat, card)
             elif len(rows[row]) < ROW_LENGTH:
                 yield card_placed((seat,), card, row, pb.SIDE_RIGHT, len(rows[row]) + 1)
             else:

@@ -34,7 +34,15 @@ class Nimmt(Game[State]):
     title = "6 nimmt!"
     min_seats = 2
     max_seats = 10
-    schema = Schema("nimmt", command=pb.Command, event=pb.Event, options=pb.Options, view=pb.View, position=pb.Position)
+    schema = Schema(
+        "nimmt",
+        command=pb.Command,
+        event=pb.Event,
+        options=pb.Options,
+        view=pb.View,
+        position=pb.Position,
+        shared=(pb.Chosen, pb.CardPlaced, pb.RowChoiceNeeded, pb.TurnEnded),
+    )
     option_docs = options_.DOCS
     presets = options_.PRESETS
 

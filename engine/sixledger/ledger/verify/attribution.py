@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 from sixledger.ledger import keys
 from sixledger.ledger.faults import LedgerFault
@@ -30,14 +31,12 @@ def attribution(subject: Subject, count: int) -> replay_service_pb2.Attribution:
     table: list[int] = []
     timers: list[int] = []
     current: dict[int, _Holder] = {}
-    for seq, body in enumerate(subject.bodies[:count]):
-        cause = body.cause
-        steps = body.lifecycle
-        if steps:
-            _take_steps(result, current, steps, seq)
+    for seq, (body, cause) in enumerate(islice(zip(subject.bodies, subject.causes, strict=True), count)):
+        if not body.command:  # no record has both
+            _take_steps(result, current, body.lifecycle, seq)
         kind = cause.kind
         if kind == SEAT:
-            current[cause.seat].take(seq, cause.signature, subject.parts[seq].openings)
+            current[cause.seat].take(seq, cause.signature, subject.records[seq])
         elif kind == TIMER:
             of_seat = cause.timer == record_pb2.TIMER_KIND_TURN
             (current[cause.seat].timer if of_seat else timers).append(seq)
@@ -81,11 +80,11 @@ class _Holder:
         self.unsigned: list[int] = []
         self.timer: list[int] = []
 
-    def take(self, seq: int, signature: bytes, openings: list[tuple[int, bytes, bytes]]) -> None:
+    def take(self, seq: int, signature: bytes, record: record_pb2.Record) -> None:
         """A record that the seat caused. A command with secret fields has its signature in seal 0."""
         if not self.has_key:
             self.unsigned.append(seq)
-        elif signature or (openings and openings[0][0] == 0):
+        elif signature or (record.openings and record.openings[0].seal == 0):
             self.signed.append(seq)
         else:
             self.sealed.append(seq)

@@ -7,11 +7,12 @@ from typing import Any
 
 from google.protobuf.message import Message
 from sixledger.engine import visibility
+from sixledger.ledger.assembly import Secret
 from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import LedgerFault, Verdict
 from sixledger.ledger.match import SEED_MISMATCH
 from sixledger.ledger.readable import b64, dumps, render
-from sixledger.ledger.records import Facts, Secret
+from sixledger.ledger.records import Facts
 from sixledger.v1 import record_pb2, replay_service_pb2
 
 RULES_DIVERGENCE = replay_service_pb2.VERDICT_RULES_DIVERGENCE
@@ -178,10 +179,10 @@ def _event(index: int, recorded: Any, expected: Any, *, is_open: bool, is_public
 def compare_seals(record: record_pb2.Record, secrets: list[Secret]) -> None:
     """Audience and epoch of every seal. Raises LedgerFault."""
     found: list[Difference] = []
-    for index, (seal, secret) in enumerate(zip(record.seals, secrets, strict=False)):
-        if seal.audience != secret.audience:
-            found.append((f"seals[{index}].audience", f"{seal.audience:b}", f"{secret.audience:b}"))
-        if seal.epoch != secret.epoch:
-            found.append((f"seals[{index}].epoch", str(seal.epoch), str(secret.epoch)))
+    for index, (seal, (audience, epoch, _)) in enumerate(zip(record.seals, secrets, strict=False)):
+        if seal.audience != audience:
+            found.append((f"seals[{index}].audience", f"{seal.audience:b}", f"{audience:b}"))
+        if seal.epoch != epoch:
+            found.append((f"seals[{index}].epoch", str(seal.epoch), str(epoch)))
     if found or len(record.seals) != len(secrets):
         raise _fault(TAMPERED, "openings", "a seal is for other seats or another epoch than the rules say", found)

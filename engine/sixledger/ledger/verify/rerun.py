@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,22 +11,20 @@ from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
 from sixledger.ledger import keys
 from sixledger.ledger import records as records_
+from sixledger.ledger.assembly import Secret
 from sixledger.ledger.decide import carry_out, prepare
 from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
 from sixledger.ledger.folding import begin, fold
 from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, check_timer, late
 from sixledger.ledger.opening import carry_out_opening, prepare_opening
-from sixledger.ledger.records import Facts, Parts, Secret
+from sixledger.ledger.records import Facts
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.spelling import spelling_of
 from sixledger.ledger.verify import compare
-from sixledger.ledger.verify.quick import Quick, Untidy
 from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
 from sixledger.v1 import engine_service_pb2, record_pb2
 
-#: Signatures that wait to be verified together.
-MAX_CLAIMS = 4096
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE
 TIMER = record_pb2.CAUSE_KIND_TIMER
 
@@ -44,10 +43,10 @@ class Rerun:
     complete: bool = True
     #: Records that could only be folded, not decided again.
     folded: list[int] = field(default_factory=list)
-    _quick: Quick | None = None
-    #: Signatures that are still to be verified: those of the quick way.
-    _claims: list[tuple[int, keys.Claim]] = field(default_factory=list)
-    _requests: set[tuple[int, int, bytes]] = field(default_factory=set)
+    #: Verifies the signatures of acts that are decided again; None: at once.
+    verify: keys.Verify | None = None
+    #: The request ids of each kind of cause and seat.
+    _requests: defaultdict[tuple[int, int], set[bytes]] = field(default_factory=lambda: defaultdict(set))
 
     @classmethod
     def of(cls, subject: Subject) -> Rerun:
@@ -57,43 +56,27 @@ class Rerun:
             match = begin(subject.records[0], subject.registry)
         except LedgerFault as fault:
             raise at(fault, 0) from None
-        quick = Quick(match.game.schema)
-        return cls(subject, subject.seeds, match, _quick=quick, _claims=quick.claims)
+        return cls(subject, subject.seeds, match)
 
     def run(self) -> None:
         """Decide every record again. Raises LedgerFault."""
-        subject, requests = self.subject, self._requests
-        for seq, (record, body, parts) in enumerate(zip(subject.records, subject.bodies, subject.parts, strict=True)):
-            cause = body.cause
-            request = (cause.kind, cause.seat, cause.request_id)
+        for seq, (record, body) in enumerate(zip(self.subject.records, self.subject.bodies, strict=True)):
             try:
-                if request in requests:
-                    raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
-                requests.add(request)
-                if not self._replay_quickly(seq, record, body, cause, parts):
-                    self._step(record, body)
-            except LedgerFault as fault:
-                self._verify_claims()  # the first fault counts
-                raise at(fault, seq) from None
-            if len(self._claims) >= MAX_CLAIMS:
-                self._verify_claims()
-        self._verify_claims()
-
-    def _verify_claims(self) -> None:
-        """Verify the signatures that wait for it. Raises LedgerFault for the first that does not fit."""
-        claims = self._claims
-        false = keys.first_false([claim for _, claim in claims])
-        if false is not None:
-            seq = claims[false][0]
-            self._quick, self.match = None, fold(list(self.subject.records[:seq]), self.subject.registry)
-            try:
-                self._step(self.subject.records[seq], self.subject.bodies[seq])
+                cause = body.cause
+                self.take_request(cause.kind, cause.seat, cause.request_id)
+                self.step(record, body)
             except LedgerFault as fault:
                 raise at(fault, seq) from None
-            raise AssertionError(f"record {seq} was refused and accepted")
-        claims.clear()
 
-    def _step(self, record: record_pb2.Record, body: record_pb2.Body) -> None:
+    def take_request(self, kind: int, seat: int, request_id: bytes) -> None:
+        """Remember the request id of the next record. Raises LedgerFault if it was used before."""
+        used = self._requests[kind, seat]
+        if request_id in used:
+            raise LedgerFault(ILLEGAL_COMMAND, "rules", "the request id was used before by the same seat")
+        used.add(request_id)
+
+    def step(self, record: record_pb2.Record, body: record_pb2.Body) -> None:
+        """Decide the next record again, whose chain and openings are right. Raises LedgerFault."""
         if body.command and (not self.complete or self._command_is_sealed(record, body)):
             self._fold(record, None)
             return
@@ -105,20 +88,9 @@ class Rerun:
         draft.settle(record.hash)
         self.match = draft.after
 
-    def _replay_quickly(
-        self, seq: int, record: record_pb2.Record, body: record_pb2.Body, cause: record_pb2.Cause, parts: Parts
-    ) -> bool:
-        """True if the record is an ordinary command and exactly right; the match then stands after it."""
-        match = self.match
-        if self._quick is None or not self.complete or self.folded or not 0 < match.epoch <= self.seeds.known:
-            return False
-        try:
-            return self._quick.replay(match, body, cause, record.body, parts, self.seeds)
-        except (Untidy, *CONFUSED):
-            # Whoever writes one such record can write many: from here on only the thorough way, which needs no repair.
-            self._quick = None
-            self.match = fold(list(self.subject.records[:seq]), self.subject.registry)
-            return False
+    def stand_before(self, seq: int) -> None:
+        """Let the match stand before record `seq` again, after an attempt that changed it. Raises LedgerFault."""
+        self.match = fold(list(self.subject.records[:seq]), self.subject.registry)
 
     # -- deciding again --------------------------------------------------------------------------
 
@@ -137,11 +109,11 @@ class Rerun:
                 action, command = self._action(record, body)
                 # Where a draw may be sealed, the record may have to be folded into the match as it was.
                 draft = prepare(match, action, in_place=match.epoch <= self.seeds.known)
-                draft.command = command
+                draft.command, draft.verify = command, self.verify
                 carry_out(draft, match, action, self.seeds)
         except EpochSealed:
             if draft is not None and draft.after is self.match:
-                self.match = fold(list(self.subject.records[: body.seq]), self.subject.registry)
+                self.stand_before(body.seq)
             self._fold(record, draft)
             raise
         except BadSignature as error:
@@ -239,8 +211,8 @@ def _same_secrets(record: record_pb2.Record, secrets: list[Secret]) -> bool:
     """True if the record seals and opens exactly these secrets."""
     if not len(secrets) == len(record.seals) == len(record.openings):
         return False
-    for secret, seal, opening in zip(secrets, record.seals, record.openings, strict=True):
-        if opening.value != secret.value or seal.audience != secret.audience or seal.epoch != secret.epoch:
+    for (audience, epoch, value), seal, opening in zip(secrets, record.seals, record.openings, strict=True):
+        if opening.value != value or seal.audience != audience or seal.epoch != epoch:
             return False
     return True
 

@@ -58,6 +58,7 @@ class Subject:
     #: Every revealed seed.
     seeds: SeedChain | None = None
     _reveals: list[tuple[int, record_pb2.Reveal]] | None = None
+    _causes: list[record_pb2.Cause] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
     @property
@@ -66,11 +67,25 @@ class Subject:
         return self.bodies[0].match_id
 
     @property
+    def causes(self) -> list[record_pb2.Cause]:
+        """The causes of the accepted records. Each is looked up once: that costs more than reading what it says."""
+        self._causes += [body.cause for body in self.bodies[len(self._causes) :]]
+        return self._causes
+
+    @property
     def reveals(self) -> list[tuple[int, record_pb2.Reveal]]:
         """What the accepted records reveal, each with the number of its record; complete after the chain layer."""
         if self._reveals is None:
             self._reveals = [(seq, reveal) for seq, body in enumerate(self.bodies) for reveal in body.reveals]
         return self._reveals
+
+    def take_last_reveals(self) -> None:
+        """Let `reveals` be those of the last record that has any.
+
+        Its seed leads to all earlier ones; what the other records reveal is then seen with the rest of what they say.
+        """
+        last = next((seq for seq in range(len(self.bodies) - 1, -1, -1) if self.bodies[seq].reveals), 0)
+        self._reveals = [(last, reveal) for reveal in self.bodies[last].reveals]
 
     @property
     def revealed(self) -> int:
@@ -247,11 +262,15 @@ def check_openings(subject: Subject) -> None:
             if found != seals[index][2]:
                 fault = LedgerFault(BAD_OPENING, "openings", f"the opening of seal {index} does not fit its commitment")
                 raise at(differing(fault, (f"seals[{index}].commitment", b64(seals[index][2]), b64(found))), seq)
-    _check_viewer(subject)
+    check_viewer(subject)
 
 
-def _check_viewer(subject: Subject) -> None:
-    """The ledger holds exactly the openings of the viewer it names, or of some viewer if it names none."""
+def check_viewer(subject: Subject) -> None:
+    """The ledger holds exactly the openings of the viewer it names, or of some viewer if it names none.
+
+    Records whose seals are all public and open are the same for every viewer: their parts may be missing. Raises
+    LedgerFault.
+    """
     seats = min(subject.opened.seats, 64) if subject.opened else 0
     if subject.file is not None:
         name = subject.file.viewer

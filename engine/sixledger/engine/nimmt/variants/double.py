@@ -12,7 +12,7 @@ from sixledger.engine.chance import Chance
 from sixledger.engine.nimmt import evolve
 from sixledger.engine.nimmt.cards import HIGHEST, ROW_LENGTH, ROWS, bullheads, fitting_row
 from sixledger.engine.nimmt.commands import SELECT_CARD
-from sixledger.engine.nimmt.core import Events, Variant, card_placed
+from sixledger.engine.nimmt.core import Events, Variant, card_placed, row_choice_needed
 from sixledger.engine.nimmt.facts import demand
 from sixledger.engine.nimmt.state import State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
@@ -62,7 +62,7 @@ class Double(Variant):
             row = fitting_row(state.rows, card)
             if row < 0:
                 assert self.may_fit_nowhere(state), "a second number of one turn fits nowhere"
-                yield pb.RowChoiceNeeded(seat=self.chooser(state), card=card)
+                yield row_choice_needed(self.chooser(state), card)
             elif (length := positions(state.rows[row])) < ROW_LENGTH:
                 yield card_placed(tuple(seats), card, row, pb.SIDE_RIGHT, length + 1)
             else:

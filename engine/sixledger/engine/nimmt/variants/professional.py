@@ -11,7 +11,7 @@ from sixledger.engine.chance import Chance
 from sixledger.engine.errors import IllegalCommand
 from sixledger.engine.nimmt import evolve
 from sixledger.engine.nimmt.cards import ROW_LENGTH
-from sixledger.engine.nimmt.core import Events, Step, Variant, card_placed
+from sixledger.engine.nimmt.core import Events, Step, Variant, card_placed, row_choice_needed
 from sixledger.engine.nimmt.facts import demand
 from sixledger.engine.nimmt.state import END, NOTHING, ROW, State
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
@@ -60,7 +60,7 @@ class Professional(Variant):
             card, seat = state.queue[0]
             ends = nearest_ends(state.rows, card)
             if not ends:
-                yield pb.RowChoiceNeeded(seat=seat, card=card)
+                yield row_choice_needed(seat, card)
             elif len(ends) == 1:
                 yield from self._place_at(state, *ends[0])
             else:
