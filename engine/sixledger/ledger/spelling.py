@@ -145,7 +145,8 @@ class Spelling:
 
 def audience(event: Any) -> int:
     """The bit set of seats that may open the secret part of an event at once."""
-    return 1 << event.seat if _classes(event).kind == visibility.SEAT else 0
+    kind: Any = type(event)
+    return 1 << event.seat if visibility.classes(kind).kind == visibility.SEAT else 0
 
 
 #: The one object of each game.
