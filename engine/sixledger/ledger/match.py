@@ -181,8 +181,8 @@ class Match:
         """Apply the next record with whatever openings it has. Raises LedgerFault.
 
         What is sealed stays unchecked; whoever holds every opening and seed uses the verifier. `before` is called with
-        what the record says while the match still stands before it; `body`, of `read_body`, and `parts` save reading them
-        again.
+        what the record says while the match still stands before it; `body`, of `read_body`, and `parts` save reading
+        them again.
         """
         parts = parts or Parts.of(record)
         body = self.check_chain(record, body, parts)
