@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from sixledger.ledger.file import load
 from sixledger.ledger.heads import SignedHead
 from sixledger.v1 import record_pb2, replay_service_pb2
 from support.ledgers import COMMIT_REVEAL, KEYS, SIGNER, Table, rounds
-from support.lying import Heard, head, honest, listen, told, viewers
+from support.lying import Heard, Response, head, honest, listen, told, viewers
 
 WHOLE = ("base", "nifty", "forces", "piece", "unsigned", "withheld")
 for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
@@ -70,6 +71,20 @@ def check_refusal(where: Table, heard: Heard) -> None:
         assert report.verdict in (replay_service_pb2.VERDICT_INCOMPLETE, replay_service_pb2.VERDICT_VALID)
 
 
+def hear(where: Table, viewer: int | None, stream: Sequence[Response], notes: Sequence[str] = ()) -> Heard:
+    """What an honest client makes of a stream. The thorough way through what is opened late says the same of it."""
+    heard, client = listen(honest(where, viewer), stream, notes), honest(where, viewer)
+    client._openings._quick = False
+    thorough = listen(client, stream, notes)
+    assert repr(heard.lie) == repr(thorough.lie)
+    assert heard.at == thorough.at
+    if isinstance(heard.lie, errors.ServerCheated) and isinstance(thorough.lie, errors.ServerCheated):
+        mine, other = heard.lie, thorough.lie
+        assert (mine.seq, mine.layer, mine.differences) == (other.seq, other.layer, other.differences)
+    assert heard.client.received == client.received
+    return heard
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_every_honest_client_believes_an_honest_server(name: str) -> None:
     """All games and variants, with clocks, pauses and bots of the server: nothing is taken for a lie."""
@@ -77,10 +92,11 @@ def test_every_honest_client_believes_an_honest_server(name: str) -> None:
     for viewer in viewers(where):
         if viewer is not None and where.match.seats[viewer].withheld:
             continue  # it gave its contribution, and is told that it did not
-        heard = listen(honest(where, viewer), told(where.records, viewer))
+        heard = hear(where, viewer, told(where.records, viewer))
         assert heard.lie is None, (viewer, heard.lie)
         assert heard.client.match.over
         assert heard.client.replayed == len(where.records)
+        assert heard.client._openings._quick
 
 
 def test_live_says_something_about_every_attack_and_nothing_else() -> None:
@@ -113,7 +129,7 @@ def test_a_forged_history_is_not_believed_by_every_honest_client(attempt: Attemp
     notes = [*(signed.note for signed in file.heads), *evidence.receipts]
     noticed = []
     for viewer in viewers(where):
-        heard = listen(honest(where, viewer), told(file.records, viewer), notes)
+        heard = hear(where, viewer, told(file.records, viewer), notes)
         if heard.lie is not None:
             assert type(heard.lie).__name__ in LIVE[attempt.slug], heard.lie
             noticed.append(heard)
@@ -130,7 +146,7 @@ def test_a_lie_in_the_stream_is_noticed_when_it_is_told(lie: Told) -> None:
     where = scene(lie.scene)
     stream = told(where.table.records, lie.viewer)
     at = lie.tell(where, stream)
-    heard = listen(honest(where.table, lie.viewer), stream)
+    heard = hear(where.table, lie.viewer, stream)
     assert type(heard.lie) is lie.wrong, heard.lie
     assert lie.says in str(heard.lie)
     assert heard.at == at
@@ -168,7 +184,7 @@ def test_a_server_that_bends_the_rules_is_caught_when_the_round_is_revealed(bent
         seq for seq in range(first, len(table.records)) if table.matches[seq].revealed > _epoch(table, first)
     )
     for viewer in viewers(table):
-        heard = listen(honest(table, viewer), told(table.records, viewer))
+        heard = hear(table, viewer, told(table.records, viewer))
         assert type(heard.lie) is bent.wrong, heard.lie
         assert isinstance(heard.lie, errors.ServerCheated)
         assert heard.lie.seq == first

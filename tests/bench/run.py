@@ -60,7 +60,7 @@ def sections(folder: Path, *, quick: bool) -> dict[str, Callable[[], Report]]:
         "store": lambda: store(folder, 3, 0.5) if quick else store(folder, 5, 1.5),
         "unary": lambda: unary_bench.run(folder, 3, 0.7) if quick else unary_bench.run(folder),
         "stream": lambda: stream_bench.run(folder, 3, 0.5, 64, 2, 8) if quick else stream_bench.run(folder),
-        "client": lambda: client_bench.run(folder, 3, 4, 1) if quick else client_bench.run(folder),
+        "client": lambda: client_bench.run(folder, 7, 4, 2) if quick else client_bench.run(folder),
         "postgres": lambda: postgres_bench.run(folder, 3, 0.5) if quick else postgres_bench.run(folder),
         "workers": lambda: workers_bench.run(folder, 3, 1.0) if quick else workers_bench.run(folder),
         "full": lambda: full_bench.run(folder, 3, 0.7) if quick else full_bench.run(folder),

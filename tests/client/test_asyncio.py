@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 from sixledger.client import AsyncClient, AsyncSeatedMatch, Credentials, Settings, errors, run_bot_async
-from sixledger.client.core.tracker import Recorded
+from sixledger.client.core.recorded import Recorded
 from sixledger.engine.bots import bot, random_policy
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2

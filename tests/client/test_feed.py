@@ -8,8 +8,8 @@ import pytest
 from sixledger.client import Settings, TrustStore, errors
 from sixledger.client.core.feed import Feed
 from sixledger.client.core.flow import Backoff
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.session import Session
-from sixledger.client.core.tracker import Recorded
 from sixledger.v1 import match_service_pb2 as pb
 from support.play import HonestTable, ScriptedStreams, run
 

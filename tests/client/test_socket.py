@@ -17,7 +17,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from sixledger.client import Client, Credentials, SeatedMatch, Settings, TrustStore, errors, run_bot
-from sixledger.client.core.tracker import Recorded
+from sixledger.client.core.recorded import Recorded
 from sixledger.engine.bots import bot, random_policy
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2

@@ -23,7 +23,7 @@ from sixledger.client import (
     run_bot_async,
 )
 from sixledger.client.core import streams
-from sixledger.client.core.tracker import Recorded
+from sixledger.client.core.recorded import Recorded
 from sixledger.engine.bots import random_policy
 from sixledger.service import play
 from sixledger.service.server import Server

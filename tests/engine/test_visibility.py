@@ -7,7 +7,18 @@ from typing import Any
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from sixledger.annotations.v1 import visibility_pb2
-from sixledger.engine.visibility import EPOCH, PUBLIC, SEAT, Overriding, VisibilityError, classes, merge, redact, split
+from sixledger.engine.visibility import (
+    EPOCH,
+    PUBLIC,
+    SEAT,
+    Overriding,
+    VisibilityError,
+    classes,
+    is_public_part,
+    merge,
+    redact,
+    split,
+)
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 
 
@@ -99,3 +110,17 @@ def test_splitting_fails_closed(name: str, fields: dict[str, Any], nested: dict[
         split(kind(seat=1) if "seat" in fields else kind())
     with pytest.raises(VisibilityError):
         redact(kind(), None)
+
+
+@pytest.mark.parametrize("whole", [pb.HandDealt(seat=2, count=3, cards=[1, 2, 3]), pb.RoundStarted(round=2), pb.Play()])
+def test_the_public_part_of_a_message_is_told_from_any_other(whole: Any) -> None:
+    assert is_public_part(split(whole)[0], whole)
+    assert not is_public_part(pb.HandDealt(seat=1, count=3), whole)
+    assert not is_public_part(pb.TurnEnded(), whole)
+    assert not is_public_part(pb.HandDealt(), pb.HandDealt(seat=2, count=3))
+
+
+def test_in_a_public_part_what_is_there_differs_from_what_is_not() -> None:
+    """A field that may be absent says something by being there, even if it holds nothing."""
+    assert is_public_part(pb.MatchStarted(), pb.MatchStarted())
+    assert not is_public_part(pb.MatchStarted(options=pb.Options()), pb.MatchStarted())

@@ -9,7 +9,7 @@ import grpc
 import pytest
 from sixledger.client import AsyncClient
 from sixledger.client import Settings as ClientSettings
-from sixledger.client.core.tracker import Recorded
+from sixledger.client.core.recorded import Recorded
 from sixledger.v1 import match_service_pb2 as pb
 from sixledger.v1 import record_pb2
 from support.play import ONE_ROUND

@@ -38,14 +38,18 @@ def check_cause(facts: Facts, game: Game[Any]) -> None:
 
     The signature is that of the seat which the cause names; this makes sure that it is the right seat.
     """
-    body, cause = facts.body, facts.body.cause
+    body = facts.body
+    cause = body.cause
+    named = cause.HasField("timer") or cause.HasField("armed_seq")
+    if cause.kind == record_pb2.CAUSE_KIND_SEAT and body.command and not named and not body.lifecycle:
+        return  # most records: a command of a seat, and nothing else
     first, *rest = [step.WhichOneof("step") or "" for step in body.lifecycle] or [""]
     if cause.kind == record_pb2.CAUSE_KIND_TIMER:
         # What exactly the timer may do follows from the match: see `Match.check_time`.
         unsigned = not (cause.observed_head or cause.key_id or cause.signature)
         follows: tuple[list[str], ...] = ([], ["sealed"]) if first == "withheld" else ([],)
         fits = unsigned and (bool(body.command) != bool(first)) and rest in follows
-    elif cause.HasField("timer") or cause.HasField("armed_seq"):
+    elif named:
         fits = False
     elif body.command:
         of_table = cause.kind == record_pb2.CAUSE_KIND_TABLE and type(facts.command) in game.table_commands

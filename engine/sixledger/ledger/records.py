@@ -87,9 +87,10 @@ class Parts(NamedTuple):
     @classmethod
     def of(cls, record: record_pb2.Record) -> Parts:
         """The parts of a record."""
+        seals, openings = record.seals, record.openings  # often empty, and iterating over nothing has its price
         return cls(
-            [(seal_.audience, seal_.epoch, seal_.commitment) for seal_ in record.seals],
-            [(opening.seal, opening.salt, opening.value) for opening in record.openings],
+            [(seal_.audience, seal_.epoch, seal_.commitment) for seal_ in seals] if seals else [],
+            [(opening.seal, opening.salt, opening.value) for opening in openings] if openings else [],
             record.hash,
         )
 
@@ -157,56 +158,56 @@ def read(
 
     `body` and `parts` save reading them again. Raises LedgerFault.
     """
-    facts = Facts(body if body is not None else read_body(record))
-    body, parts = facts.body, parts or Parts.of(record)
-    public_events = [_unpack(schema.events, event) for event in body.events]
-    secret_events = [i for i, event in enumerate(public_events) if _is_secret(event)]
-    public_command = None
-    if body.command:
-        public_command = _read_command(schema, body.command)
-    sealed_command = public_command is not None and _is_secret(public_command)
-    facts.owners = ([-1] if sealed_command else []) + secret_events
-    if len(facts.owners) != len(parts.seals):
-        raise tampered("openings", f"{len(parts.seals)} seals where {len(facts.owners)} are needed")
-    for index in secret_events:
-        if _holds_secrets(public_events[index]):
-            raise tampered("openings", "a public part holds secret fields")
-    values = check_openings(parts, body)
-    facts.closed = [index for index in range(len(parts.seals)) if index not in values]
-    facts.command, facts.signature = public_command, body.cause.signature
-    if sealed_command:
+    body = body if body is not None else read_body(record)
+    seals, openings, _ = parts = parts or Parts.of(record)
+    command: Any = None
+    data, is_sealed = body.command or None, False
+    events: list[Any] = []
+    owners: list[int] = []
+    unpack, classes, holds_any, holds_secrets = schema.events.unpack, visibility.classes, visibility.holds_any, False
+    try:
+        for index, envelope in enumerate(body.events):
+            event = unpack(envelope)
+            events.append(event)
+            kind: Any = type(event)
+            if secret := classes(kind).secret:
+                owners.append(index)
+                holds_secrets = holds_secrets or holds_any(event, secret)
+    except Malformed as error:
+        raise tampered("parse", f"an event {error}") from error
+    if data is not None:
+        try:
+            spelled = spelling_of(schema).command(data)
+        except MalformedCommand as error:
+            raise tampered("parse", error.message) from error
+        command, is_sealed = _own(spelled.message), spelled.is_sealed
+        if is_sealed:
+            owners.insert(0, -1)
+    if len(owners) != len(seals):
+        raise tampered("openings", f"{len(seals)} seals where {len(owners)} are needed")
+    if holds_secrets:
+        raise tampered("openings", "a public part holds secret fields")
+    values = check_openings(parts, body) if openings else {}
+    closed = [index for index in range(len(seals)) if index not in values]
+    facts = Facts(body, command, None if is_sealed else data, body.cause.signature, events, owners, closed)
+    if is_sealed and (values or facts.signature or command.ByteSize()):  # most that are shut show nothing at all
         _merge_command(facts, schema, values.get(0))
-    elif public_command is not None:
-        facts.command_bytes = body.command
-    facts.events = public_events
-    for index, owner in enumerate(facts.owners):
-        if owner >= 0 and index in values:
-            facts.events[owner] = _merge_event(schema, public_events[owner], values[index])
+    for index, value in values.items():
+        if (owner := owners[index]) >= 0:
+            events[owner] = _merge_event(schema, events[owner], value)
     return facts
 
 
-def _is_secret(message: Message) -> bool:
-    kind: Any = type(message)
-    return visibility.classes(kind).kind != visibility.PUBLIC
+def _own(known: Any) -> Any:
+    """A copy of a message that others hold, too."""
+    message = type(known)()
+    message.CopyFrom(known)
+    return message
 
 
 def _holds_secrets(public: Message) -> bool:
     kind: Any = type(public)
     return visibility.holds_any(public, visibility.classes(kind).secret)
-
-
-def _unpack(wrapping: Any, envelope: Message) -> Any:
-    try:
-        return wrapping.unpack(envelope)
-    except Malformed as error:
-        raise tampered("parse", f"an event {error}") from error
-
-
-def _read_command(schema: Schema, data: bytes) -> Any:
-    try:
-        return schema.read_command(data)
-    except MalformedCommand as error:
-        raise tampered("parse", error.message) from error
 
 
 def read_later(
@@ -278,9 +279,7 @@ def _merge_command(facts: Facts, schema: Schema, value: bytes | None) -> None:
         sealed = spelling_of(schema).unseal(value)
     except (Malformed, MalformedCommand) as error:
         raise tampered("openings", f"the sealed command cannot be read: {error}") from error
-    known = sealed.command.message  # others hold it, too
-    whole = type(known)()
-    whole.CopyFrom(known)
+    whole = _own(sealed.command.message)
     if sealed.command.public != facts.body.command and (
         type(whole) is not type(facts.command) or visibility.split(whole)[0] != facts.command
     ):

@@ -177,7 +177,8 @@ def _sealed_command(value: bytes) -> tuple[bytes, bytes]:
 
 def audience(event: Any) -> int:
     """The bit set of seats that may open the secret part of an event at once."""
-    return 1 << event.seat if _classes(event).kind == visibility.SEAT else 0
+    kind: Any = type(event)
+    return 1 << event.seat if visibility.classes(kind).kind == visibility.SEAT else 0
 
 
 #: The one object of each game.

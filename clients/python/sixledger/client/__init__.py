@@ -14,8 +14,8 @@ from sixledger.client.bots import Policy, run_bot, run_bot_async
 from sixledger.client.core.evidence import Evidence
 from sixledger.client.core.feed import WatchItem
 from sixledger.client.core.hosting import CreatedMatch
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.timing import time_limits
-from sixledger.client.core.tracker import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import ClientError, ServerCheated, ServiceError, TransportError
 from sixledger.client.settings import Settings

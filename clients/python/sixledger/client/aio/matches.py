@@ -12,8 +12,8 @@ from sixledger.client.aio.driver import Driver
 from sixledger.client.aio.streams import AsyncMatchStream
 from sixledger.client.aio.tables import AsyncSeatedMatch, AsyncWatchedMatch
 from sixledger.client.core.hosting import UNSPECIFIED, CreatedMatch, Hosting, Mode
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.session import Session
-from sixledger.client.core.tracker import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import ClientError
 from sixledger.ledger.clocks import NO_POLICY

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from sixledger.client.aio.driver import Driver
 from sixledger.client.aio.tables import AsyncSeatedMatch, AsyncWatchedMatch
 from sixledger.client.core.hosting import Hosting
-from sixledger.client.core.tracker import Recorded
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import ClientError
 

@@ -11,8 +11,8 @@ from google.protobuf.message import Message
 from sixledger.client.aio.driver import Driver
 from sixledger.client.core.evidence import Evidence
 from sixledger.client.core.feed import WatchItem
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.table import SeatTable, Table
-from sixledger.client.core.tracker import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.engine.game import Outcome
 from sixledger.ledger.fairness import Fairness, fairness

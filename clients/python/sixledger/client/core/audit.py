@@ -8,24 +8,29 @@ but they have led to. What comes out must be what is recorded: a deal from anoth
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from google.protobuf.message import Message
+from sixledger.client.core.recorded import Recorded, Replayed
+from sixledger.engine import visibility
 from sixledger.engine.errors import EpochSealed, IllegalCommand, MalformedCommand
 from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED
+from sixledger.ledger import hashing
 from sixledger.ledger.draft import Draft, Watched
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.match import ILLEGAL_COMMAND, RULES_DIVERGENCE, Match
 from sixledger.ledger.records import Facts
+from sixledger.ledger.spelling import spelling_of
 from sixledger.ledger.verify.compare import compare_events
 from sixledger.ledger.verify.rerun import CONFUSED
 from sixledger.v1 import record_pb2
 
-if TYPE_CHECKING:
-    from sixledger.client.core.tracker import Recorded
-
-TIMER, TABLE = record_pb2.CAUSE_KIND_TIMER, record_pb2.CAUSE_KIND_TABLE
+SEAT, TIMER, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TIMER, record_pb2.CAUSE_KIND_TABLE
 _LEAVING = {"resigned": RESIGNED, "forfeited": FORFEIT, "aborted": ABORTED}
+
+
+class Untidy(Exception):
+    """A record is for the thorough way, which says what is wrong with it, if anything is."""
 
 
 class Audit:
@@ -50,14 +55,67 @@ class Audit:
         `match` stands after the last record received.
         """
         while self._next < len(received) and not self._blind:
-            facts = received[self._next].facts
             try:
-                if not self._play(match, facts):
+                if not self.play(match, received[self._next].facts):
                     return
             except LedgerFault as fault:
                 fault.seq = self._next
                 raise
-            self._next += 1
+
+    def play(self, match: Match, facts: Facts) -> bool:
+        """Play the next record again; False if that has to wait for a seed. Raises LedgerFault."""
+        played = self._play(match, facts)
+        self._next += played
+        return played
+
+    def replay(self, match: Match, held: Recorded, openings: Sequence[tuple[int, bytes, bytes]]) -> Replayed | None:
+        """Play the next record again, an ordinary command of a seat all of whose seals are opened by `openings`.
+
+        None if it is no such record: nothing has changed then. Raises Untidy if anything is not, byte by byte, what it
+        should be: the audit is then worth nothing. The signature is not looked at.
+        """
+        facts, game, state, seals = held.before, match.game, self._state, held.seals
+        body, owners, recorded = facts.body, facts.owners, facts.events
+        if state is None or self._blind or not body.command or not len(openings) == len(seals) == len(facts.closed):
+            return None
+        cause = body.cause
+        if cause.kind != SEAT or body.reveals or game.epoch(state) > match.revealed:
+            return None
+        match_id, seq, spelling = match.match_id, held.seq, spelling_of(game.schema)
+        opened: list[tuple[int, Message]] = []
+        number = used = 0
+        try:
+            for index, salt, value in openings:
+                if len(salt) != 32 or hashing.commitment(match_id, seq, index, salt, value) != seals[index][2]:
+                    raise Untidy
+            if owners and owners[0] < 0:
+                spelled, data, signature = spelling.unseal(openings[0][2])
+                if spelled.public != body.command:
+                    raise Untidy
+                command, used = spelled.message, 1
+            else:
+                command, data, signature = facts.command, body.command, facts.signature
+            evolve, total = game.evolve, len(recorded)
+            secret = owners[used] if used < len(owners) else -1
+            for event in game.play(state, cause.seat, command, match.seeds.chance(match.entropy)):
+                if number == secret:
+                    if spelling.event(event).value != openings[used][2] or not visibility.is_public_part(
+                        recorded[number], event
+                    ):
+                        raise Untidy
+                    opened.append((number, event))
+                    used += 1
+                    secret = owners[used] if used < len(owners) else -1
+                elif number >= total or recorded[number] != event:
+                    raise Untidy
+                number += 1
+                evolve(state, event)
+        except CONFUSED as error:
+            raise Untidy from error
+        if number != total or used != len(owners):
+            raise Untidy
+        self._next += 1
+        return Replayed(command, data, signature, opened)
 
     def _play(self, match: Match, facts: Facts) -> bool:
         """Play a record again; False if that has to wait for a seed."""

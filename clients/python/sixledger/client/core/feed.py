@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from sixledger.client.core.evidence import Told
 from sixledger.client.core.flow import Backoff, Flow, Handle, Read, Sleep
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.session import Session
-from sixledger.client.core.tracker import Recorded, Tracker
+from sixledger.client.core.tracker import Tracker
 from sixledger.client.errors import (
     BadHead,
     BadToken,
@@ -62,7 +63,7 @@ class Feed:
 
     def pull(self) -> Flow[WatchItem]:
         """The next item. Raises what ends the trust, or the last error once the patience is used up."""
-        backoff = Backoff(self._session.settings)
+        backoff: Backoff | None = None  # made when it is needed, which is hardly ever: its own randomness costs more
         while True:
             if self._closed:
                 raise Closed("the table was closed")
@@ -72,6 +73,7 @@ class Feed:
                 message = yield from self._read()
             except (ServiceError, TransportError) as error:
                 self.drop()
+                backoff = backoff or Backoff(self._session.settings)
                 if isinstance(error, BadToken) and (self._tracker.renewing or self._token != self._current_token()):
                     pause = Sleep(self._session.settings.first_pause)  # the seat is about to have, or has, a fresh one
                 else:
@@ -84,18 +86,21 @@ class Feed:
                     yield from self._meet(message)
                     return self._take(message)
                 self.drop()
+                backoff = backoff or Backoff(self._session.settings)
                 pause = backoff.after(TransportError("UNAVAILABLE", "the stream ended before the match"))
             yield pause
 
     def _meet(self, message: match_service_pb2.WatchMatchResponse) -> Flow[None]:
         """Learn of new keys before the head of a message is checked. Raises what ends the trust."""
-        told = _told(message)
+        head = message.record.head or message.caught_up.head or message.ended.head
+        if not head:
+            return
         try:
-            yield from self._session.meet(told.head)
+            yield from self._session.meet(head)
         except BaseException as error:  # the message is lost: the stream cannot be read on
             self.drop()
             if isinstance(error, ServerCheated):
-                self._tracker.doubt(error, told)
+                self._tracker.doubt(error, _told(message))
             raise
 
     def _current_token(self) -> str:

@@ -12,10 +12,11 @@ from google.protobuf.message import Message
 from sixledger.client.core import acts, ledgers, owner
 from sixledger.client.core.flow import Backoff, Flow, Read
 from sixledger.client.core.origin_keys import OriginKeys
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.session import MATCHES, Session
 from sixledger.client.core.streams import PlayStream
 from sixledger.client.core.table import SeatTable, Table, envelope
-from sixledger.client.core.tracker import Recorded, Tracker
+from sixledger.client.core.tracker import Tracker
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import (
     BadHead,

@@ -12,9 +12,10 @@ from sixledger.client.core import acts, ledgers
 from sixledger.client.core.evidence import Told
 from sixledger.client.core.feed import Feed, WatchItem
 from sixledger.client.core.flow import Flow, Locked, Unary
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.session import MATCHES, Session
 from sixledger.client.core.streams import PlayStream, StreamFeed
-from sixledger.client.core.tracker import Recorded, Tracker
+from sixledger.client.core.tracker import Tracker
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import (
     BadHead,

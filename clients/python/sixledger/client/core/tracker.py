@@ -8,22 +8,21 @@ plays the epoch again: deals and rules. After a fault it takes nothing more, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 from threading import RLock
 from typing import Any, NoReturn
 
 from google.protobuf.message import Message
 from sixledger.client.core import acts, conduct
-from sixledger.client.core.audit import Audit
 from sixledger.client.core.evidence import Evidence, Told
+from sixledger.client.core.openings import Openings
 from sixledger.client.core.origin_keys import OriginKeys
 from sixledger.client.core.receipts import Receipts
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.timing import ServiceTime
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import (
     BadHead,
-    BadOpening,
     ClientError,
     Equivocation,
     ForgedAct,
@@ -34,37 +33,14 @@ from sixledger.client.errors import (
 )
 from sixledger.engine.game import Outcome
 from sixledger.engine.registry import Registry
-from sixledger.ledger import keys, records, viewers
-from sixledger.ledger.acts import act_fault
+from sixledger.ledger import viewers
 from sixledger.ledger.clocks import reading
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import VerifierKey
 from sixledger.ledger.match import Match
-from sixledger.ledger.records import Facts
+from sixledger.ledger.records import Facts, Parts
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """A record as the viewer has it: what it says, and what it opened of earlier records."""
-
-    seq: int
-    record: record_pb2.Record = field(repr=False)
-    #: Body, command and events, whole where their seal is open.
-    facts: Facts = field(repr=False)
-    #: Earlier records with what became public of them by this one: number and facts, ascending.
-    opened: tuple[tuple[int, Facts], ...] = field(default=(), repr=False)
-
-    @property
-    def events(self) -> list[Any]:
-        """The concrete events in order, whole where their seal is open."""
-        return self.facts.events
-
-    @property
-    def body(self) -> record_pb2.Body:
-        """The public body: time, cause, steps of the match's life."""
-        return self.facts.body
 
 
 class Tracker:
@@ -95,15 +71,11 @@ class Tracker:
         #: Number of the record of the own join; -1 before.
         self._since = -1
         self._match: Match | None = None
-        #: Seals that are not open, as (record, seal), by epoch.
-        self._closed: dict[int, set[tuple[int, int]]] = {}
-        #: What the signature of a sealed command must refer to: the match's recent hashes at its record.
-        self._recent: dict[int, list[bytes]] = {}
+        self._openings = Openings(self.viewer)
         #: Commands of this process by request id.
         self._sent: dict[bytes, bytes] = {}
         #: Kind of the cause, seat and request id of every record: nothing happens twice.
         self._requests: set[tuple[int, int, bytes]] = set()
-        self._audit = Audit()
         #: Held while records are taken; reentrant.
         self.lock = RLock()
 
@@ -131,7 +103,7 @@ class Tracker:
     @property
     def replayed(self) -> int:
         """How many records were played again from their seeds: those of the revealed epochs, all after the end."""
-        return self._audit.played
+        return self._openings.audit.played
 
     @property
     def over(self) -> bool:
@@ -190,7 +162,7 @@ class Tracker:
         with self.lock:
             if self.fault is not None:
                 raise self.fault
-            late = list(late)
+            late = list(late) if late else []
             try:
                 recorded = self._receive(record, late, body)
                 if head:
@@ -281,24 +253,24 @@ class Tracker:
         if self._match is None:
             self._match = begin(record, self.registry)
         match = self._match
-        if self.count == 0 and match.match_id != self.match_id:
+        if not self.received and match.match_id != self.match_id:
             raise RewrittenHistory("opens another match than the one asked for", seq=0)
-        recent = match.recent.copy()
-        facts = match.apply(record, before=self._check_conduct, body=body)
+        parts, recent = Parts.of(record), match.recent.copy()
+        facts = match.apply(record, before=self._check_conduct, body=body, parts=parts)
         if self.credentials is not None:
             self._check_own(match, facts, self.credentials)
-        self._check_openings(record, facts)
-        of_seat = facts.body.cause.kind == record_pb2.CAUSE_KIND_SEAT  # what a timer plays is not signed
-        if of_seat and facts.closed and facts.command_bytes is None and facts.owners[0] == -1:
-            self._recent[match.seq] = recent
-        opened = self._open_late(late)
-        self.receipts.meet(match.seq + 1, record.hash, facts.body.time_us)
-        recorded = Recorded(match.seq, record, facts, opened)
+        self._openings.check(match, parts, facts, recent)
+        body = facts.body
+        # Nothing is due before an epoch is revealed.
+        opened = self._openings.open(match, self.received, late) if late or body.reveals else ()
+        self.receipts.meet(match.seq + 1, parts.hash, body.time_us)
+        recorded = Recorded(match.seq, record, facts, opened, parts.seals)
         self.received.append(recorded)
-        self.time.learn(facts.body.time_us)
-        if facts.body.reveals:
-            self._audit.follow(match, self.received)
-        self._check_end()
+        self.time.learn(body.time_us)
+        if body.reveals:
+            self._openings.audit.follow(match, self.received)
+        if match.over:
+            self._check_end()
         return recorded
 
     def _check_conduct(self, facts: Facts) -> None:
@@ -322,61 +294,6 @@ class Tracker:
         if not self.left:
             acts.check_own_seat(match, facts.body, credentials, self._since)
         self._check_sent(facts)
-
-    def _check_openings(self, record: record_pb2.Record, facts: Facts) -> None:
-        """The openings must be exactly those that the viewer may have at this record."""
-        closed, revealed = set(facts.closed), self.match.revealed
-        for index, seal in enumerate(record.seals):
-            allowed = records.may_open(seal, self.viewer, revealed)
-            if allowed and index in closed:
-                raise BadOpening(f"the opening of seal {index} is missing", seq=self.count)
-            if not allowed and index not in closed:
-                raise BadOpening(f"seal {index} is opened, and must not be yet", seq=self.count)
-            if not allowed:
-                self._closed.setdefault(seal.epoch, set()).add((self.count, index))
-
-    def _open_late(self, late: Sequence[record_pb2.LateOpenings]) -> tuple[tuple[int, Facts], ...]:
-        """Merge the late openings: exactly those of the epochs that are revealed by now."""
-        epochs = [epoch for epoch in self._closed if 0 < epoch <= self.match.revealed]
-        due = {place for epoch in epochs for place in self._closed.pop(epoch)}
-        given = [(each.seq, opening.seal) for each in late for opening in each.openings]
-        if len(set(given)) != len(given) or set(given) != due:
-            wrong = sorted(set(given) ^ due)
-            what = f"of record {wrong[0][0]}, seal {wrong[0][1]}" if wrong else "given twice"
-            raise BadOpening(f"the late openings are not those of the revealed epochs: {what}", seq=self.count)
-        if any(not each.openings for each in late):  # its number may be that of no record at all
-            raise BadOpening("late openings of a record are named, but there are none", seq=self.count)
-        return tuple(self._merge(each) for each in sorted(late, key=lambda each: each.seq))
-
-    def _merge(self, late: record_pb2.LateOpenings) -> tuple[int, Facts]:
-        held = self.received[late.seq]
-        openings = list(late.openings)
-        if len(openings) > 1:
-            openings.sort(key=lambda opening: opening.seal)
-        try:
-            facts = records.read_later(held.record, self.match.game.schema, held.facts, openings)
-            self._check_late_signature(late.seq, facts)
-        except LedgerFault as fault:
-            raise cheated(fault, late.seq) from fault
-        if held.record.openings:
-            openings = sorted([*held.record.openings, *openings], key=lambda opening: opening.seal)
-        record = record_pb2.Record(
-            body=held.record.body, seals=held.record.seals, openings=openings, hash=held.record.hash
-        )
-        self.received[late.seq] = Recorded(late.seq, record, facts, held.opened)
-        return late.seq, facts
-
-    def _check_late_signature(self, seq: int, facts: Facts) -> None:
-        """The signature of a command that was sealed until now, as of its record."""
-        recent = self._recent.pop(seq, None)
-        if recent is None or facts.command_bytes is None:
-            return
-        cause = facts.body.cause
-        key = self.match.seats[cause.seat].public_key
-        then = replace(self.match, recent=recent) if key else self.match
-        fault = act_fault(then, cause, keys.ActKind.COMMAND, facts.command_bytes, key, facts.signature)
-        if fault:
-            raise ForgedAct(fault, seq=seq)
 
     # -- the own seat's acts -----------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from threading import Lock
 
 from google.protobuf.message import Message
 from sixledger.client.core.hosting import UNSPECIFIED, CreatedMatch, Hosting, Mode
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.session import Session
-from sixledger.client.core.tracker import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import ClientError
 from sixledger.client.sync.driver import Driver

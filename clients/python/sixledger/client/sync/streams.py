@@ -9,7 +9,7 @@ from typing import Self
 
 from google.protobuf.message import Message
 from sixledger.client.core.hosting import Hosting
-from sixledger.client.core.tracker import Recorded
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.client.errors import ClientError
 from sixledger.client.sync.driver import Driver

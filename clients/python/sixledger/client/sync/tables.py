@@ -10,8 +10,8 @@ from typing import Any, Self
 from google.protobuf.message import Message
 from sixledger.client.core.evidence import Evidence
 from sixledger.client.core.feed import WatchItem
+from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.table import SeatTable, Table
-from sixledger.client.core.tracker import Recorded
 from sixledger.client.credentials import Credentials
 from sixledger.client.sync.driver import Driver
 from sixledger.engine.game import Outcome
