@@ -21,7 +21,7 @@ STORE = "SIXLEDGER_BENCH_STORE"
 
 
 def _started(server: Server) -> None:
-    server._server.add_generic_rpc_handlers((handler(),))
+    server._transport.add_generic_rpc_handlers((handler(),))
     sys.stdout.write(f"{server.address}\n")
     sys.stdout.flush()
 
@@ -34,5 +34,6 @@ if __name__ == "__main__":
         log_level="warning",
         cached_matches=8192,
         store=os.environ.get(STORE, ""),
+        transport=os.environ.get("SIXLEDGER_TRANSPORT", "grpcio"),
     )
     run(settings, started=_started)

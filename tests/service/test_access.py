@@ -35,7 +35,7 @@ CREATE, LIST, ADMIN = access.API_SCOPE_CREATE, access.API_SCOPE_LIST, access.API
 
 
 def with_key(key: str) -> dict[str, Any]:
-    return {"metadata": (("authorization", f"Bearer {key}"),)}
+    return {"metadata": (("authorization", f"Bearer {key}".rstrip()),)}  # no value ends with a space in HTTP/2
 
 
 def creation() -> pb.CreateMatchRequest:

@@ -56,6 +56,7 @@ def memory_settings(**changes: Any) -> Settings:
         "store": "memory:",
         "watch_tick_s": 0.05,
         "origin": "test.example",
+        "transport": __import__("os").environ.get("SIXLEDGER_TRANSPORT", "grpcio"),
     }
     return Settings(**(values | changes))
 

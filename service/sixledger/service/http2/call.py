@@ -1,0 +1,336 @@
+"""One call, from its headers to its trailers. For handlers and interceptors it is the context, as grpc.aio has it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import grpc
+import grpc.aio
+from sixledger.service.http2.framing import Deframer, framed
+from sixledger.service.http2.metadata import (
+    OK,
+    RESPONSE,
+    CallFault,
+    Header,
+    Item,
+    encoded,
+    read_metadata,
+    status_trailers,
+)
+
+if TYPE_CHECKING:
+    from sixledger.service.http2.connection import Connection
+
+#: What `read` gives when there are no more requests. The stubs of grpc do not know it.
+EOF: Any = getattr(grpc.aio, "EOF")  # noqa: B009
+#: Bytes of requests that wait for a handler, above which the caller gets no further credit.
+UNREAD = 16 << 10
+
+
+class Call:
+    """A call on a stream of a connection."""
+
+    __slots__ = (
+        "_connection",
+        "_deframer",
+        "_ended",
+        "_expired",
+        "_fault",
+        "_headers",
+        "_headers_sent",
+        "_inbox",
+        "_initial",
+        "_owed",
+        "_reader",
+        "_request_ended",
+        "_task",
+        "_timer",
+        "_trailing",
+        "_unread",
+        "closed",
+        "method",
+        "stream_id",
+        "takes_many",
+    )  # fmt: skip
+
+    def __init__(
+        self, connection: Connection, stream_id: int, method: str, headers: Sequence[Header], takes_many: bool
+    ) -> None:
+        """`takes_many`: whether its handler takes a stream of requests, or there is none that takes a single one."""
+        self.stream_id = stream_id
+        self.method = method
+        self.takes_many = takes_many
+        #: True once the transport has forgotten the stream.
+        self.closed = False
+        self._connection = connection
+        self._headers = headers
+        self._deframer = Deframer(connection.server.max_request_bytes)
+        #: Requests that nobody has read, and their bytes; bytes that the caller has no new credit for yet.
+        self._inbox: deque[bytes] = deque()
+        self._unread = 0
+        self._owed = 0
+        self._request_ended = False
+        self._fault: CallFault | None = None
+        self._reader: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._expired = False
+        self._headers_sent = False
+        self._ended = False
+        self._initial: tuple[Item, ...] = ()
+        self._trailing: tuple[Item, ...] = ()
+
+    # -- what the connection says ------------------------------------------------------------------
+
+    @property
+    def ended(self) -> bool:
+        """True once its status is on the way, or nobody waits for it."""
+        return self._ended
+
+    @property
+    def done(self) -> bool:
+        """True if nothing will happen for it any more."""
+        return self._ended and (self._task is None or self._task.done())
+
+    @property
+    def half_open(self) -> bool:
+        """True if it has ended, and the caller may still send."""
+        return self._ended and not self._request_ended
+
+    def start(self) -> None:
+        """Let the handler run."""
+        if self._task is None and not self._ended:
+            self._task = self._connection.loop.create_task(self._run())
+
+    def limit(self, seconds: float) -> None:
+        """End it with DEADLINE_EXCEEDED after that time."""
+        self._timer = self._connection.loop.call_later(seconds, self._expire)
+
+    def received(self, data: bytes, end: bool) -> None:
+        """Take a part of the body; `end`: its last one."""
+        if self._ended:
+            self._connection.credit(self.stream_id, len(data))
+            return
+        if data:
+            try:
+                messages = self._deframer.feed(data)
+            except CallFault as fault:
+                self._connection.credit(self.stream_id, len(data))
+                self.fail(fault)
+                return
+            for message in messages:
+                self._inbox.append(message)
+                self._unread += len(message)
+            if self._unread > UNREAD and self.takes_many:
+                self._owed += len(data)
+            else:
+                self._connection.credit(self.stream_id, len(data))
+        if end:
+            self._end_request()
+        elif not self.takes_many and len(self._inbox) > 1:
+            self.fail(CallFault(grpc.StatusCode.UNIMPLEMENTED, "the call takes one request, not several"))
+        self._wake()
+
+    def _end_request(self) -> None:
+        self._request_ended = True
+        if not self._deframer.complete:
+            self.fail(CallFault(grpc.StatusCode.INTERNAL, "the request ends in the middle of a message"))
+        elif not self.takes_many:
+            if len(self._inbox) != 1:
+                message = f"the call takes one request, not {len(self._inbox)}"
+                self.fail(CallFault(grpc.StatusCode.UNIMPLEMENTED, message))
+            else:
+                self.start()
+
+    def fail(self, fault: CallFault) -> None:
+        """End it for what is wrong below its messages."""
+        if self._task is None:
+            self._finish(fault.code, fault.message)
+        else:
+            self._fault = fault
+            self._task.cancel()
+
+    def abandon(self) -> None:
+        """The caller has gone, or the stream: nobody waits for an answer."""
+        self.closed = True
+        if self._task is None or self._task.done():
+            self._end()
+        elif not self._ended:
+            self._end()
+            self._task.cancel()
+
+    def _expire(self) -> None:
+        self._expired = True
+        if self._task is None:
+            self._finish(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline has passed")
+        else:
+            self._task.cancel()
+
+    # -- running -----------------------------------------------------------------------------------
+
+    async def _run(self) -> None:
+        try:
+            handler = await self._connection.server.handler(self.method, self)
+            if handler is None:
+                await self.abort(grpc.StatusCode.UNIMPLEMENTED, "this server does not have the call")
+            await self._answer(handler)
+        except grpc.aio.AbortError:
+            pass  # it has ended already
+        except asyncio.CancelledError:
+            self._cut_off()
+        except Exception as error:  # what the interceptors have let through: nobody is told more than that it failed
+            self._connection.server.report(self.method, error)
+            self._finish(grpc.StatusCode.UNKNOWN, "the call failed in an unexpected way")
+        else:
+            if not self._ended:
+                self._finish_well()
+        finally:
+            if self.closed:
+                self._connection.forget(self)
+
+    async def _answer(self, handler: Any) -> None:
+        request: Any = self
+        if handler.request_streaming:
+            request = self._requests(handler.request_deserializer)
+        else:
+            data = self._inbox.popleft() if self._inbox else b""
+            request = data if handler.request_deserializer is None else handler.request_deserializer(data)
+        serialise = handler.response_serializer
+        if handler.response_streaming:
+            behaviour = handler.stream_stream if handler.request_streaming else handler.unary_stream
+            replies = behaviour(request, self if serialise is None else _Serialising(self, serialise))
+            if inspect.isasyncgen(replies):
+                async with aclosing(replies):
+                    async for reply in replies:
+                        await self.write(_bytes(reply, serialise))
+            else:
+                await replies
+        else:
+            behaviour = handler.stream_unary if handler.request_streaming else handler.unary_unary
+            reply = await behaviour(request, self)
+            if not self._ended:
+                self._send(_bytes(reply, serialise))
+
+    def _cut_off(self) -> None:
+        if self._fault is not None:
+            self._finish(self._fault.code, self._fault.message)
+        elif self._expired:
+            self._finish(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline has passed")
+        else:
+            self._finish(grpc.StatusCode.UNAVAILABLE, "the server stops")
+
+    async def _requests(self, deserialise: Any) -> AsyncIterator[Any]:
+        while (data := await self.read()) is not EOF:
+            yield data if deserialise is None else deserialise(data)
+
+    # -- the context, for handlers and interceptors --------------------------------------------------
+
+    def peer(self) -> str:
+        """Where the caller is, in grpc's words."""
+        return self._connection.peer
+
+    def invocation_metadata(self) -> tuple[Item, ...]:
+        """What the caller sent beside its requests."""
+        return read_metadata(self._headers)
+
+    async def read(self) -> Any:
+        """The next request, `EOF` when there are no more."""
+        while not self._inbox:
+            if self._request_ended:
+                return EOF
+            self._reader = self._connection.loop.create_future()
+            try:
+                await self._reader
+            finally:
+                self._reader = None
+        message = self._inbox.popleft()
+        self._unread -= len(message)
+        if self._owed and self._unread <= UNREAD:
+            self._connection.credit(self.stream_id, self._owed)
+            self._owed = 0
+            self._connection.flush_soon()
+        return message
+
+    async def write(self, message: bytes) -> None:
+        """Send a reply. Waits while the caller does not take what was sent before."""
+        if not self._ended:
+            self._send(message)
+            await self._connection.room(self.stream_id)
+
+    async def send_initial_metadata(self, metadata: Sequence[Item]) -> None:
+        """Send headers of one's own before the first reply."""
+        self._initial = tuple(metadata)
+        self._send_headers()
+
+    def set_trailing_metadata(self, metadata: Sequence[Item]) -> None:
+        """What goes with the status at the end."""
+        self._trailing = tuple(metadata)
+
+    async def abort(self, code: grpc.StatusCode, details: str = "", trailing_metadata: Sequence[Item] = ()) -> NoReturn:
+        """End the call with a status. Always raises."""
+        self._finish(code, details, trailing_metadata)
+        raise grpc.aio.AbortError("the call was aborted")
+
+    async def abort_with_status(self, status: grpc.Status) -> NoReturn:
+        """End the call with a status. Always raises."""
+        await self.abort(status.code, status.details, status.trailing_metadata or ())
+
+    # -- sending -------------------------------------------------------------------------------------
+
+    def _send_headers(self) -> None:
+        if not self._headers_sent:
+            self._headers_sent = True
+            self._connection.send_headers(self.stream_id, [*RESPONSE, *encoded(self._initial)])
+
+    def _send(self, message: bytes) -> None:
+        self._send_headers()
+        self._connection.send(self.stream_id, framed(message))
+
+    def _finish_well(self) -> None:
+        self._send_headers()
+        self._finish(grpc.StatusCode.OK, "")
+
+    def _finish(self, code: grpc.StatusCode, message: str, metadata: Sequence[Item] = ()) -> None:
+        """Send the status, unless the call has ended before."""
+        if self._ended:
+            return
+        self._end()
+        metadata = (*self._trailing, *metadata)
+        trailers = OK if code is grpc.StatusCode.OK and not metadata else status_trailers(code, message, metadata)
+        self._connection.end(self, trailers, alone=not self._headers_sent)
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._inbox.clear()
+
+    def _wake(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            self._reader.set_result(None)
+
+
+def _bytes(reply: Any, serialise: Any) -> bytes:
+    data: bytes = reply if serialise is None else serialise(reply)
+    return data
+
+
+class _Serialising:
+    """The context of a handler whose replies are messages."""
+
+    def __init__(self, call: Call, serialise: Any) -> None:
+        self._call = call
+        self._serialise = serialise
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is that of the call."""
+        return getattr(self._call, name)
+
+    async def write(self, reply: Any) -> None:
+        """Send a reply."""
+        await self._call.write(self._serialise(reply))
