@@ -2,8 +2,8 @@
 
     python -m bench.unary_server <folder for store and keys> [<port>]
 
-The store is SQLite, or what the variable SIXLEDGER_BENCH_STORE names. Prints its address once it answers, and serves
-until SIGTERM.
+The store is SQLite, or what the variable SIXLEDGER_BENCH_STORE names; the transport is that of SIXLEDGER_TRANSPORT.
+Prints its address once it answers, and serves until SIGTERM.
 """
 
 from __future__ import annotations

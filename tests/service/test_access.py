@@ -31,6 +31,9 @@ from sixledger.v1 import error_pb2, replay_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.servers import ONE_ROUND, Client, create, failing, failure, memory_settings, serving, watched
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 CREATE, LIST, ADMIN = access.API_SCOPE_CREATE, access.API_SCOPE_LIST, access.API_SCOPE_ADMIN
 
 

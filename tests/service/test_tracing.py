@@ -17,6 +17,9 @@ from sixledger.service.tracing import Tracing
 from sixledger.v1 import match_service_pb2 as pb
 from support.servers import failing, memory_settings, serving, start
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 SUBMIT = "sixledger.v1.MatchService/SubmitCommand"
 
 

@@ -36,11 +36,10 @@ class Call:
     """A call on a stream of a connection."""
 
     __slots__ = (
+        "_begun",
         "_connection",
         "_deframer",
         "_ended",
-        "_expired",
-        "_fault",
         "_headers",
         "_headers_sent",
         "_inbox",
@@ -75,11 +74,11 @@ class Call:
         self._unread = 0
         self._owed = 0
         self._request_ended = False
-        self._fault: CallFault | None = None
         self._reader: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._expired = False
+        #: A task that is cancelled before its first step never makes one.
+        self._begun = False
         self._headers_sent = False
         self._ended = False
         self._initial: tuple[Item, ...] = ()
@@ -95,7 +94,7 @@ class Call:
     @property
     def done(self) -> bool:
         """True if nothing will happen for it any more."""
-        return self._ended and (self._task is None or self._task.done())
+        return self._ended and (not self._begun or self._task is None or self._task.done())
 
     @property
     def half_open(self) -> bool:
@@ -148,32 +147,28 @@ class Call:
                 self.start()
 
     def fail(self, fault: CallFault) -> None:
-        """End it for what is wrong below its messages."""
-        if self._task is None:
-            self._finish(fault.code, fault.message)
-        else:
-            self._fault = fault
-            self._task.cancel()
+        """End it for what is wrong below its messages, or beside it."""
+        self._finish(fault.code, fault.message)
+        self._cancel()
 
     def abandon(self) -> None:
         """The caller has gone, or the stream: nobody waits for an answer."""
         self.closed = True
-        if self._task is None or self._task.done():
+        if not self._ended:  # else its handler may be cleaning up
             self._end()
-        elif not self._ended:
-            self._end()
-            self._task.cancel()
+            self._cancel()
 
     def _expire(self) -> None:
-        self._expired = True
-        if self._task is None:
-            self._finish(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline has passed")
-        else:
+        self.fail(CallFault(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline has passed"))
+
+    def _cancel(self) -> None:
+        if self._task is not None and not self._task.done():
             self._task.cancel()
 
     # -- running -----------------------------------------------------------------------------------
 
     async def _run(self) -> None:
+        self._begun = True
         try:
             handler = await self._connection.server.handler(self.method, self)
             if handler is None:
@@ -182,7 +177,8 @@ class Call:
         except grpc.aio.AbortError:
             pass  # it has ended already
         except asyncio.CancelledError:
-            self._cut_off()
+            if not self._ended:  # not by this class
+                self._finish(grpc.StatusCode.CANCELLED, "the call was cancelled")
         except Exception as error:  # what the interceptors have let through: nobody is told more than that it failed
             self._connection.server.report(self.method, error)
             self._finish(grpc.StatusCode.UNKNOWN, "the call failed in an unexpected way")
@@ -215,14 +211,6 @@ class Call:
             reply = await behaviour(request, self)
             if not self._ended:
                 self._send(_bytes(reply, serialise))
-
-    def _cut_off(self) -> None:
-        if self._fault is not None:
-            self._finish(self._fault.code, self._fault.message)
-        elif self._expired:
-            self._finish(grpc.StatusCode.DEADLINE_EXCEEDED, "the deadline has passed")
-        else:
-            self._finish(grpc.StatusCode.UNAVAILABLE, "the server stops")
 
     async def _requests(self, deserialise: Any) -> AsyncIterator[Any]:
         while (data := await self.read()) is not EOF:

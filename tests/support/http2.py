@@ -1,0 +1,89 @@
+"""A client of HTTP/2 that does as it is told, also what no client of gRPC would."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import ngh2
+from sixledger.service.http2.framing import framed
+
+#: Headers of a call.
+HEADERS = {
+    b":method": b"POST",
+    b":scheme": b"http",
+    b":authority": b"test.example",
+    b":path": b"/",  # those with a colon come first
+    b"te": b"trailers",
+    b"content-type": b"application/grpc",
+}
+
+
+class RawClient:
+    """One connection. `engine` is at the disposal of the test; `flush` sends what it made."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.engine = ngh2.Connection(ngh2.Role.CLIENT, ngh2.Configuration(auto_window_update=False))
+        self.engine.initiate_connection()
+        self.events: list[Any] = []
+        self.reader = reader
+        self.writer = writer
+
+    async def flush(self) -> None:
+        """Send what the engine has to say."""
+        self.writer.write(self.engine.data_to_send())
+        await self.writer.drain()
+
+    async def call(self, path: bytes, *messages: bytes, end: bool = True, **changes: bytes | None) -> int:
+        """Begin a call; its stream. `changes` replace headers, None leaves one out."""
+        changed = {name.replace("_", "-").encode(): value for name, value in changes.items()}
+        headers = {**HEADERS, b":path": path, **changed}
+        stream = self.engine.send_request([(name, value) for name, value in headers.items() if value is not None])
+        for message in messages:
+            self.engine.send_data(stream, framed(message))
+        if end:
+            self.engine.end_stream(stream)
+        await self.flush()
+        return stream
+
+    async def until(self, found: Callable[[Any], bool]) -> Any:
+        """The next event that is looked for."""
+        async with asyncio.timeout(10):
+            while True:
+                for event in self.events:
+                    if found(event):
+                        self.events.remove(event)
+                        return event
+                data = await self.reader.read(65536)
+                if not data:
+                    raise EOFError("the server has closed the connection")
+                self.engine.receive_data(data)
+                self.events += self.engine.events()
+                await self.flush()
+
+    async def status(self, stream: int) -> tuple[str, str]:
+        """The `grpc-status` and the message of a call."""
+
+        def ends(event: Any) -> bool:
+            return (
+                isinstance(event, ngh2.TrailersReceived | ngh2.ResponseReceived)
+                and event.stream_id == stream
+                and b"grpc-status" in dict(event.headers)
+            )
+
+        trailers = dict((await self.until(ends)).headers)
+        return trailers[b"grpc-status"].decode(), trailers.get(b"grpc-message", b"").decode()
+
+
+@asynccontextmanager
+async def raw_client(port: int) -> AsyncIterator[RawClient]:
+    """A connection to a port of this machine."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    client = RawClient(reader, writer)
+    try:
+        await client.flush()
+        yield client
+    finally:
+        writer.close()
