@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+import grpc
 import ngh2
+from sixledger.service.config import Settings
 from sixledger.service.http2.framing import framed
+from sixledger.service.http2.server import Http2Server
 
 #: Headers of a call.
 HEADERS = {
@@ -59,7 +62,10 @@ class RawClient:
                 data = await self.reader.read(65536)
                 if not data:
                     raise EOFError("the server has closed the connection")
-                self.engine.receive_data(data)
+                try:
+                    self.engine.receive_data(data)
+                except ngh2.ConnectionStateError:
+                    raise EOFError("the server has ended the connection") from None
                 self.events += self.engine.events()
                 await self.flush()
 
@@ -87,3 +93,29 @@ async def raw_client(port: int) -> AsyncIterator[RawClient]:
         yield client
     finally:
         writer.close()
+
+
+@asynccontextmanager
+async def handling(settings: Settings, **handlers: Any) -> AsyncIterator[tuple[Http2Server, int]]:
+    """A server of nothing but these handlers, as `/test.Test/NAME`, and its port."""
+    server = Http2Server(settings)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test.Test", handlers),))
+    port = await server.listen()
+    await server.start()
+    try:
+        yield server, port
+    finally:
+        await server.stop(0)
+
+
+@contextmanager
+def no_complaints() -> Iterator[None]:
+    """No exception may reach the event loop, which would close a connection for all its calls, or leave it half dead."""
+    complaints: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: complaints.append(context))
+    try:
+        yield
+    finally:
+        loop.set_exception_handler(None)
+    assert not complaints

@@ -53,14 +53,6 @@ class Connection(asyncio.Protocol):
         self._keepalive: asyncio.TimerHandle | None = None
         self._last_ping = -PING_PAUSE_S
         self._hasty_pings = 0
-        self._handlers: dict[type, Callable[[Any], None]] = {
-            ngh2.RequestReceived: self._on_request,
-            ngh2.DataReceived: self._on_data,
-            ngh2.TrailersReceived: lambda event: self._on_end(event.stream_id),
-            ngh2.StreamReset: lambda event: self._on_gone(event.stream_id),
-            ngh2.StreamClosed: lambda event: self._on_gone(event.stream_id),
-            ngh2.PingReceived: self._on_ping,
-        }
 
     # -- the socket ----------------------------------------------------------------------------------
 
@@ -87,24 +79,22 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Take what has come."""
         self._heard = True
-        broken = False
         try:
             self._engine.receive_data(data)
-        except ngh2.NGH2Error:
-            broken = True
-        self._handle_events()
-        if broken:
-            self._flush()  # the reason, as a GOAWAY
+        except ngh2.NGH2Error:  # what breaks a rule is told so by a GOAWAY; this is beyond it, or comes after the end
+            self._handle_events()
             self.close()
-        elif not self._flush_due:
+            return
+        self._handle_events()
+        if not self._flush_due:
             self._flush_due = True
             self.loop.call_soon(self._flush)
 
     def _handle_events(self) -> None:
         for event in self._engine.events():
-            handle = self._handlers.get(type(event))
+            handle = _HANDLERS.get(type(event))
             if handle is not None:
-                handle(event)
+                handle(self, event)
 
     def pause_writing(self) -> None:
         """The socket takes no more for now."""
@@ -190,7 +180,8 @@ class Connection(asyncio.Protocol):
         stream_id = event.stream_id
         if method != b"POST" or kind is None or not kind.startswith(b"application/grpc"):
             refusal = _NOT_POST if method != b"POST" else _NOT_GRPC
-            self._engine.send_response(stream_id, refusal, end_stream=True)
+            with suppress(ngh2.NGH2Error):  # the stream has gone
+                self._engine.send_response(stream_id, refusal, end_stream=True)
             return
         name = path.decode("latin-1")
         call = Call(self, stream_id, name, event.headers, self.server.takes_many(name))
@@ -216,12 +207,13 @@ class Connection(asyncio.Protocol):
         else:
             call.received(event.data, event.end_stream)
 
-    def _on_end(self, stream_id: int) -> None:
-        call = self._calls.get(stream_id)
+    def _on_trailers(self, event: ngh2.TrailersReceived) -> None:
+        call = self._calls.get(event.stream_id)
         if call is not None:
             call.received(b"", True)
 
-    def _on_gone(self, stream_id: int) -> None:
+    def _on_gone(self, event: ngh2.StreamReset | ngh2.StreamClosed) -> None:
+        stream_id = event.stream_id
         call = self._calls.get(stream_id)
         if call is not None:
             call.abandon()
@@ -289,7 +281,12 @@ class Connection(asyncio.Protocol):
         transport, engine = self._transport, self._engine
         if transport is None or self._is_full:
             return
-        if data := engine.data_to_send():
+        try:
+            data = engine.data_to_send()
+        except ngh2.NGH2Error:  # it has broken down
+            transport.close()
+            return
+        if data:
             transport.write(data)
             self._handle_events()  # streams end as their last bytes leave
         if self._half_open:
@@ -342,6 +339,16 @@ class Connection(asyncio.Protocol):
             self._ask()
         elif self._transport is not None:
             self._transport.abort()
+
+
+_HANDLERS: dict[type, Callable[[Connection, Any], None]] = {
+    ngh2.RequestReceived: Connection._on_request,
+    ngh2.DataReceived: Connection._on_data,
+    ngh2.TrailersReceived: Connection._on_trailers,
+    ngh2.StreamReset: Connection._on_gone,
+    ngh2.StreamClosed: Connection._on_gone,
+    ngh2.PingReceived: Connection._on_ping,
+}
 
 
 def _set(waiting: asyncio.Future[None]) -> None:

@@ -1,0 +1,82 @@
+"""The transport over HTTP/2 and callers who are rude, slow or gone: nobody else suffers, and nothing of them is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import ngh2
+import pytest
+from sixledger.service.http2 import connection as connections
+from support.http2 import HEADERS, handling, no_complaints, raw_client
+from support.servers import memory_settings
+
+ECHO, READ, HOLD = b"/test.Test/Echo", b"/test.Test/Read", b"/test.Test/Hold"
+
+
+@pytest.fixture(autouse=True)
+async def calm() -> AsyncIterator[None]:
+    """No exception reaches the event loop in any of these."""
+    with no_complaints():
+        yield
+
+
+async def echo(request: bytes, context: Any) -> bytes:
+    return request
+
+
+async def read(requests: Any, context: Any) -> bytes:
+    return b"%d" % sum([len(request) async for request in requests])
+
+
+async def hold(requests: Any, context: Any) -> None:
+    await context.write(b"")
+    await asyncio.Event().wait()
+
+
+HANDLERS = {
+    "Echo": grpc.unary_unary_rpc_method_handler(echo),
+    "Read": grpc.stream_unary_rpc_method_handler(read),
+    "Hold": grpc.stream_stream_rpc_method_handler(hold),
+}
+
+
+def serving(**changes: Any) -> Any:
+    return handling(memory_settings(transport="http2", **changes), **HANDLERS)
+
+
+# -- what must not end a connection for all its calls ----------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [b"GET", b"POST"])
+async def test_a_request_that_is_taken_back_in_the_same_packet_harms_no_other(method: bytes) -> None:
+    """Whether it is a call or not: its stream has gone before it is looked at."""
+    async with serving() as (_, port), raw_client(port) as raw:
+        headers = {**HEADERS, b":path": ECHO, b":method": method}
+        stream = raw.engine.send_request(list(headers.items()))
+        opening = raw.engine.data_to_send()
+        raw.engine.reset_stream(stream)
+        raw.writer.write(opening + raw.engine.data_to_send())
+        assert (await raw.status(await raw.call(ECHO, b"x")))[0] == "0"
+
+
+@pytest.mark.parametrize(
+    "noise", [b"GET / HTTP/1.1\r\n\r\n", bytes(100), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(9)]
+)
+async def test_what_is_no_http2_is_hung_up_on_without_a_word_in_the_log(noise: bytes) -> None:
+    async with serving() as (server, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(noise)
+        async with asyncio.timeout(5):
+            await reader.read()
+        writer.close()
+        assert not server.connections
+
+
+async def test_headers_beyond_every_limit_end_the_connection_without_a_word_in_the_log() -> None:
+    async with serving() as (_, port), raw_client(port) as raw:
+        await raw.call(ECHO, b"", x_long=b"x" * 40_000)
+        with pytest.raises((EOFError, ConnectionError)):
+            await raw.until(lambda _: False)
