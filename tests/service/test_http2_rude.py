@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
-import ngh2
 import pytest
 from sixledger.service.http2 import connection as connections
+from sixledger.service.http2.framing import Deframer, framed
 from support.http2 import HEADERS, handling, no_complaints, raw_client
 from support.servers import memory_settings
 
@@ -80,3 +81,27 @@ async def test_headers_beyond_every_limit_end_the_connection_without_a_word_in_t
         await raw.call(ECHO, b"", x_long=b"x" * 40_000)
         with pytest.raises((EOFError, ConnectionError)):
             await raw.until(lambda _: False)
+
+
+# -- memory and time --------------------------------------------------------------------------------------
+
+
+def test_a_message_in_small_pieces_costs_no_more_than_its_bytes() -> None:
+    """Each piece is looked at once: a message of a megabyte in pieces of 16 bytes is no work for seconds."""
+    deframer, message = Deframer(1 << 20), framed(bytes(1 << 20))
+    started = time.process_time()
+    found = [each for start in range(0, len(message), 16) for each in deframer.feed(message[start : start + 16])]
+    assert (found, deframer.complete) == ([bytes(1 << 20)], True)
+    assert time.process_time() - started < 1
+
+
+async def test_empty_requests_are_not_free() -> None:
+    """Five bytes on the wire are a request in memory: a flood of them to a handler that reads none is stopped."""
+    async with serving() as (_, port), raw_client(port) as raw:
+        stream = await raw.call(HOLD, end=False)
+        raw.engine.send_data(stream, framed(b"") * 400_000)
+        await raw.flush()
+        with pytest.raises(TimeoutError):
+            await raw.until(lambda _: not raw.engine.queued_body_size(stream), within_s=0.3)
+        # What was taken besides the window: what the handler was given credit for before the limit.
+        assert 2_000_000 - raw.engine.queued_body_size(stream) <= connections.STREAM_WINDOW + 64_000

@@ -51,9 +51,9 @@ class RawClient:
         await self.flush()
         return stream
 
-    async def until(self, found: Callable[[Any], bool]) -> Any:
+    async def until(self, found: Callable[[Any], bool], within_s: float = 10) -> Any:
         """The next event that is looked for."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(within_s):
             while True:
                 for event in self.events:
                     if found(event):
@@ -110,7 +110,7 @@ async def handling(settings: Settings, **handlers: Any) -> AsyncIterator[tuple[H
 
 @contextmanager
 def no_complaints() -> Iterator[None]:
-    """No exception may reach the event loop, which would close a connection for all its calls, or leave it half dead."""
+    """No exception may reach the event loop, which would end a connection for all its calls, or leave it half dead."""
     complaints: list[dict[str, Any]] = []
     loop = asyncio.get_running_loop()
     loop.set_exception_handler(lambda _, context: complaints.append(context))

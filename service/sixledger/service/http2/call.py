@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 #: What `read` gives when there are no more requests. The stubs of grpc do not know it.
 EOF: Any = getattr(grpc.aio, "EOF")  # noqa: B009
-#: Bytes of requests that wait for a handler, above which the caller gets no further credit.
-UNREAD = 16 << 10
+#: Bytes of requests that wait for a handler, above which the caller gets no further credit; and what a request counts
+#: beyond its own, so that empty ones are not free.
+UNREAD, OVERHEAD = 16 << 10, 32
 
 
 class Call:
@@ -124,7 +125,7 @@ class Call:
                 return
             for message in messages:
                 self._inbox.append(message)
-                self._unread += len(message)
+                self._unread += OVERHEAD + len(message)
             if self._unread > UNREAD and self.takes_many:
                 self._owed += len(data)
             else:
@@ -237,7 +238,7 @@ class Call:
             finally:
                 self._reader = None
         message = self._inbox.popleft()
-        self._unread -= len(message)
+        self._unread -= OVERHEAD + len(message)
         if self._owed and self._unread <= UNREAD:
             self._connection.credit(self.stream_id, self._owed)
             self._owed = 0
