@@ -1,4 +1,4 @@
-"""The transport over HTTP/2 and callers who are rude, slow or gone: nobody else suffers, and nothing of them is kept."""
+"""The transport over HTTP/2 and rude, slow or vanished callers: nobody else suffers, and nothing of them is kept."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
+import ngh2
 import pytest
 from sixledger.service.http2 import connection as connections
 from sixledger.service.http2.framing import Deframer, framed
@@ -101,7 +102,52 @@ async def test_empty_requests_are_not_free() -> None:
         stream = await raw.call(HOLD, end=False)
         raw.engine.send_data(stream, framed(b"") * 400_000)
         await raw.flush()
-        with pytest.raises(TimeoutError):
-            await raw.until(lambda _: not raw.engine.queued_body_size(stream), within_s=0.3)
+        await raw.nothing(0.3)
         # What was taken besides the window: what the handler was given credit for before the limit.
         assert 2_000_000 - raw.engine.queued_body_size(stream) <= connections.STREAM_WINDOW + 64_000
+
+
+# -- credit -----------------------------------------------------------------------------------------------
+
+
+async def test_calls_that_end_with_unread_requests_use_up_no_credit() -> None:
+    """What a stream was sent and never read counts for its connection no longer once the stream has gone."""
+    async with serving() as (_, port), raw_client(port) as raw:
+        for _ in range(20):  # twenty times a full window of a stream are more than that of the connection
+            stream = await raw.call(HOLD, end=False)
+            await raw.until(lambda event, it=stream: isinstance(event, ngh2.DataReceived) and event.stream_id == it)
+            raw.engine.send_data(stream, framed(bytes(1000)) * 300)
+            await raw.flush()
+            await raw.nothing(0.02)
+            raw.engine.reset_stream(stream)
+            await raw.flush()
+        assert await raw.status(await raw.call(READ, *[bytes(200_000)] * 10)) == ("0", "")
+
+
+async def test_frames_that_were_cut_off_by_a_refusal_use_up_no_credit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that is refused while half of a frame is there does not take the window of its connection with it."""
+    monkeypatch.setattr(connections, "CONNECTION_WINDOW", 256 << 10)
+    async with serving(max_request_bytes=20_000) as (_, port), raw_client(port) as raw:
+        await raw.until(lambda event: isinstance(event, ngh2.SettingsAcknowledged))
+        for _ in range(40):
+            stream = await raw.call(READ, end=False)
+            raw.engine.send_data(stream, b"\1" + bytes(4))
+            refused = raw.engine.data_to_send()
+            raw.engine.send_data(stream, bytes(16_000))
+            cut = raw.engine.data_to_send()
+            assert len(cut) > 16_000, "the caller has no credit left"
+            raw.writer.write(refused + cut[:-100])
+            await raw.until(lambda event: isinstance(event, ngh2.StreamReset))
+            raw.writer.write(cut[-100:])
+
+
+async def test_a_status_waits_for_credit_before_the_caller_is_told_to_stop() -> None:
+    """A reset that overtakes the status would hide it."""
+    settings = {ngh2.Setting.INITIAL_WINDOW_SIZE: 0}
+    async with serving() as (_, port), raw_client(port, settings) as raw:
+        stream = await raw.call(HOLD, end=False, grpc_timeout=b"100m")
+        await raw.nothing(0.3, ngh2.StreamReset)
+        raw.engine.update_settings({ngh2.Setting.INITIAL_WINDOW_SIZE: 1000})
+        await raw.flush()
+        assert await raw.status(stream) == ("4", "the deadline has passed")
+        await raw.until(lambda event: isinstance(event, ngh2.StreamReset))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from types import MappingProxyType
 from typing import Any
 
 import grpc
@@ -27,9 +28,11 @@ HEADERS = {
 class RawClient:
     """One connection. `engine` is at the disposal of the test; `flush` sends what it made."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, settings: Mapping[ngh2.Setting, int]
+    ) -> None:
         self.engine = ngh2.Connection(ngh2.Role.CLIENT, ngh2.Configuration(auto_window_update=False))
-        self.engine.initiate_connection()
+        self.engine.initiate_connection(settings)
         self.events: list[Any] = []
         self.reader = reader
         self.writer = writer
@@ -51,9 +54,16 @@ class RawClient:
         await self.flush()
         return stream
 
-    async def until(self, found: Callable[[Any], bool], within_s: float = 10) -> Any:
+    async def nothing(self, seconds: float, *kinds: type) -> None:
+        """Take what comes for that time: no event of these kinds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                event = await self.until(lambda event: isinstance(event, kinds))
+                raise AssertionError(f"there is a {type(event).__name__}")
+
+    async def until(self, found: Callable[[Any], bool]) -> Any:
         """The next event that is looked for."""
-        async with asyncio.timeout(within_s):
+        async with asyncio.timeout(10):
             while True:
                 for event in self.events:
                     if found(event):
@@ -84,10 +94,12 @@ class RawClient:
 
 
 @asynccontextmanager
-async def raw_client(port: int) -> AsyncIterator[RawClient]:
-    """A connection to a port of this machine."""
+async def raw_client(
+    port: int, settings: Mapping[ngh2.Setting, int] = MappingProxyType({})
+) -> AsyncIterator[RawClient]:
+    """A connection to a port of this machine, with these settings of HTTP/2."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    client = RawClient(reader, writer)
+    client = RawClient(reader, writer, settings)
     try:
         await client.flush()
         yield client

@@ -102,6 +102,11 @@ class Call:
         """True if it has ended, and the caller may still send."""
         return self._ended and not self._request_ended
 
+    @property
+    def owed(self) -> int:
+        """Bytes that the caller has sent and gets no new credit for yet."""
+        return self._owed
+
     def start(self) -> None:
         """Let the handler run."""
         if self._task is None and not self._ended:
@@ -298,6 +303,10 @@ class Call:
         if self._timer is not None:
             self._timer.cancel()
         self._inbox.clear()
+        if self._owed:  # the connection would miss it for ever
+            self._connection.credit(self.stream_id, self._owed)
+            self._connection.flush_soon()
+            self._owed = 0
 
     def _wake(self) -> None:
         if self._reader is not None and not self._reader.done():

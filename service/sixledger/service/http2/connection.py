@@ -43,6 +43,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._flush_due = False
         self._is_full = False
+        #: Of the connection, for what callers send: see `_restore_window`.
+        self._window = CONNECTION_WINDOW
         #: Handlers that wait until what they sent has left, by stream.
         self._waiting: dict[int, asyncio.Future[None]] = {}
         #: Streams whose calls have ended before their callers stopped sending.
@@ -72,7 +74,7 @@ class Connection(asyncio.Protocol):
             ngh2.Setting.MAX_HEADER_LIST_SIZE: self.server.configuration.max_inbound_header_list_size,
         }
         self._engine.initiate_connection(settings)
-        self._engine.set_local_window_size(CONNECTION_WINDOW)
+        self._engine.set_local_window_size(self._window)
         self._keepalive = self.loop.call_later(self.server.keepalive_s, self._ask)
         self.flush_soon()
 
@@ -221,6 +223,21 @@ class Connection(asyncio.Protocol):
                 self.forget(call)
         if waiting := self._waiting.pop(stream_id, None):
             _set(waiting)
+        if self._engine.local_window_size < CONNECTION_WINDOW // 4:
+            self._restore_window()
+
+    def _restore_window(self) -> None:
+        """Let the caller send as much as ever.
+
+        If a stream is reset of whose last frame only a part has come, the engine forgets that part: nobody would ever
+        acknowledge it.
+        """
+        owed = sum(call.owed for call in self._calls.values())
+        if self._engine.local_window_size + owed < CONNECTION_WINDOW // 4:
+            self._window += CONNECTION_WINDOW // 2
+            with suppress(ngh2.NGH2Error):
+                self._engine.set_local_window_size(self._window)
+            self.flush_soon()
 
     def _on_ping(self, event: ngh2.PingReceived) -> None:
         now = self.loop.time()
@@ -300,11 +317,11 @@ class Connection(asyncio.Protocol):
         """Tell the callers of calls that have ended to stop sending, once they have been sent the status."""
         left = []
         for stream_id in self._half_open:
-            if self._unsent(stream_id):
-                left.append(stream_id)
-                continue
-            with suppress(ngh2.NGH2Error):
-                self._engine.reset_stream(stream_id, ngh2.ErrorCode.NO_ERROR)
+            with suppress(ngh2.NGH2Error):  # the stream has gone
+                if self._unsent(stream_id) or not self._has_credit(stream_id):
+                    left.append(stream_id)
+                else:
+                    self._engine.reset_stream(stream_id, ngh2.ErrorCode.NO_ERROR)
             self.flush_soon()
         self._half_open = left
 
@@ -313,6 +330,10 @@ class Connection(asyncio.Protocol):
             if every or self._unsent(stream_id) <= UNSENT:
                 del self._waiting[stream_id]
                 _set(waiting)
+
+    def _has_credit(self, stream_id: int) -> bool:
+        """False if the engine must keep a status back, as it does where it may send no body. Raises NGH2Error."""
+        return self._engine.remote_window_size > 0 and self._engine.stream_remote_window_size(stream_id) > 0
 
     def _unsent(self, stream_id: int) -> int:
         try:
