@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import grpc
@@ -151,3 +152,73 @@ async def test_a_status_waits_for_credit_before_the_caller_is_told_to_stop() -> 
         await raw.flush()
         assert await raw.status(stream) == ("4", "the deadline has passed")
         await raw.until(lambda event: isinstance(event, ngh2.StreamReset))
+
+
+# -- handlers -----------------------------------------------------------------------------------------------
+
+
+async def stubborn(requests: Any, context: Any) -> None:
+    """Takes no notice of being cancelled."""
+    while True:
+        try:
+            await context.write(bytes(1000))
+            await context.read()
+        except asyncio.CancelledError:
+            ENDINGS.append("cancelled")
+            if len(ENDINGS) == 5:
+                return
+
+
+async def impatient(requests: Any, context: Any) -> None:
+    """Gives a reply up that is not taken in time, and goes on when it can."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(context.write(bytes(100_000)), 0.05)
+    await context.write(b"more")
+
+
+async def raising(request: bytes, context: Any) -> bytes:
+    raise grpc.aio.AbortError
+
+
+async def untidy(request: bytes, context: Any) -> bytes:
+    await context.abort(grpc.StatusCode.ABORTED, "no", (("number", 7),))
+    return b""
+
+
+ENDINGS: list[str] = []
+HANDLERS |= {
+    "Stubborn": grpc.stream_stream_rpc_method_handler(stubborn),
+    "Impatient": grpc.stream_stream_rpc_method_handler(impatient),
+    "Raising": grpc.unary_unary_rpc_method_handler(raising),
+    "Untidy": grpc.unary_unary_rpc_method_handler(untidy),
+}
+
+
+async def test_a_handler_that_ignores_its_end_gets_no_further() -> None:
+    """Neither does it spin, nor does it wait for ever: every write and read tells it again."""
+    ENDINGS.clear()
+    async with serving() as (server, port), raw_client(port) as raw:
+        stream = await raw.call(b"/test.Test/Stubborn", end=False, grpc_timeout=b"50m")
+        assert (await raw.status(stream))[0] == "4"
+        raw.engine.reset_stream(stream)
+        assert (await raw.status(await raw.call(ECHO, b"")))[0] == "0"
+        (connection,) = server.connections
+        async with asyncio.timeout(5):
+            await connection.idle()
+    assert ENDINGS == ["cancelled"] * 5
+
+
+async def test_a_reply_that_was_given_up_does_not_hinder_the_next_one() -> None:
+    async with serving() as (_, port), raw_client(port) as raw:
+        stream = await raw.call(b"/test.Test/Impatient")
+        await raw.nothing(0.2)
+        raw.engine.acknowledge_received_data(65_535, stream)
+        await raw.flush()
+        assert await raw.status(stream) == ("0", "")
+
+
+@pytest.mark.parametrize("method", [b"/test.Test/Raising", b"/test.Test/Untidy"])
+async def test_an_end_that_a_handler_bungles_is_an_end(method: bytes) -> None:
+    """An AbortError without `abort`, and metadata that is none: the caller is told nevertheless."""
+    async with serving() as (_, port), raw_client(port) as raw:
+        assert (await raw.status(await raw.call(method, b"")))[0] == "2"

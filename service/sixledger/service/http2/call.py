@@ -44,7 +44,6 @@ class Call:
         "_headers",
         "_headers_sent",
         "_inbox",
-        "_initial",
         "_owed",
         "_reader",
         "_request_ended",
@@ -82,8 +81,7 @@ class Call:
         self._begun = False
         self._headers_sent = False
         self._ended = False
-        self._initial: tuple[Item, ...] = ()
-        self._trailing: tuple[Item, ...] = ()
+        self._trailing: list[Header] = []
 
     # -- what the connection says ------------------------------------------------------------------
 
@@ -119,6 +117,7 @@ class Call:
     def received(self, data: bytes, end: bool) -> None:
         """Take a part of the body; `end`: its last one."""
         if self._ended:
+            self._request_ended = end
             self._connection.credit(self.stream_id, len(data))
             return
         if data:
@@ -181,7 +180,7 @@ class Call:
                 await self.abort(grpc.StatusCode.UNIMPLEMENTED, "this server does not have the call")
             await self._answer(handler)
         except grpc.aio.AbortError:
-            pass  # it has ended already
+            self._finish(grpc.StatusCode.UNKNOWN, "the call was aborted")  # has no effect after `abort`
         except asyncio.CancelledError:
             if not self._ended:  # not by this class
                 self._finish(grpc.StatusCode.CANCELLED, "the call was cancelled")
@@ -233,8 +232,10 @@ class Call:
         return read_metadata(self._headers)
 
     async def read(self) -> Any:
-        """The next request, `EOF` when there are no more."""
+        """The next request, `EOF` when there are no more. Raises CancelledError once the call has ended."""
         while not self._inbox:
+            if self._ended:
+                raise _over()
             if self._request_ended:
                 return EOF
             self._reader = self._connection.loop.create_future()
@@ -251,19 +252,22 @@ class Call:
         return message
 
     async def write(self, message: bytes) -> None:
-        """Send a reply. Waits while the caller does not take what was sent before."""
-        if not self._ended:
-            self._send(message)
-            await self._connection.room(self.stream_id)
+        """Send a reply. Waits while the caller does not take what was sent before.
+
+        Raises CancelledError once the call has ended: a handler that goes on regardless does not spin here for ever.
+        """
+        if self._ended:
+            raise _over()
+        self._send(message)
+        await self._connection.room(self.stream_id)
 
     async def send_initial_metadata(self, metadata: Sequence[Item]) -> None:
         """Send headers of one's own before the first reply."""
-        self._initial = tuple(metadata)
-        self._send_headers()
+        self._send_headers(encoded(metadata))
 
     def set_trailing_metadata(self, metadata: Sequence[Item]) -> None:
         """What goes with the status at the end."""
-        self._trailing = tuple(metadata)
+        self._trailing = encoded(metadata)
 
     async def abort(self, code: grpc.StatusCode, details: str = "", trailing_metadata: Sequence[Item] = ()) -> NoReturn:
         """End the call with a status. Always raises."""
@@ -276,10 +280,10 @@ class Call:
 
     # -- sending -------------------------------------------------------------------------------------
 
-    def _send_headers(self) -> None:
-        if not self._headers_sent:
+    def _send_headers(self, own: Sequence[Header] = ()) -> None:
+        if not (self._headers_sent or self._ended):
             self._headers_sent = True
-            self._connection.send_headers(self.stream_id, [*RESPONSE, *encoded(self._initial)])
+            self._connection.send_headers(self.stream_id, [*RESPONSE, *own])
 
     def _send(self, message: bytes) -> None:
         self._send_headers()
@@ -293,9 +297,10 @@ class Call:
         """Send the status, unless the call has ended before."""
         if self._ended:
             return
+        trailers: Sequence[Header] = OK
+        if code is not grpc.StatusCode.OK or self._trailing or metadata:
+            trailers = [*status_trailers(code, message, metadata), *self._trailing]
         self._end()
-        metadata = (*self._trailing, *metadata)
-        trailers = OK if code is grpc.StatusCode.OK and not metadata else status_trailers(code, message, metadata)
         self._connection.end(self, trailers, alone=not self._headers_sent)
 
     def _end(self) -> None:
@@ -307,10 +312,15 @@ class Call:
             self._connection.credit(self.stream_id, self._owed)
             self._connection.flush_soon()
             self._owed = 0
+        self._wake()
 
     def _wake(self) -> None:
         if self._reader is not None and not self._reader.done():
             self._reader.set_result(None)
+
+
+def _over() -> asyncio.CancelledError:
+    return asyncio.CancelledError("the call has ended")
 
 
 def _bytes(reply: Any, serialise: Any) -> bytes:

@@ -283,7 +283,7 @@ class Connection(asyncio.Protocol):
         """Wait until not too much of a stream's replies waits to be sent."""
         while self._transport is not None and self._unsent(stream_id) > UNSENT:
             waiting = self._waiting.get(stream_id)
-            if waiting is None:
+            if waiting is None or waiting.done():  # done: who waited was cancelled, and went on
                 waiting = self._waiting[stream_id] = self.loop.create_future()
             await waiting
 
