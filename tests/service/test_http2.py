@@ -91,7 +91,7 @@ def test_statuses_travel_as_text_and_metadata_as_it_is() -> None:
 async def test_what_is_no_call_gets_an_answer_and_the_connection_lives() -> None:
     """Wrong methods and types, bodies that are none, one message too many, compression, a call that is not there."""
     async with serving(http2(max_request_bytes=1000)) as (server, _), raw_client(server.port) as raw:
-        for kind in (b"text/html", None):
+        for kind in (b"text/html", b"application/grpc-web", None):
             await raw.call(ORIGIN, content_type=kind)
             answer = await raw.until(lambda event: isinstance(event, ngh2.ResponseReceived))
             assert dict(answer.headers)[b":status"] == b"415"
@@ -141,7 +141,7 @@ async def _taken_back(raw: RawClient) -> None:
 
 
 async def _long_headers(raw: RawClient) -> None:
-    await raw.status(await raw.call(ORIGIN, b"", x_long=b"x" * 40_000))
+    await raw.status(await raw.call(ORIGIN, b"", x_long=b"x" * 100_000))
 
 
 @pytest.mark.parametrize("flood", [_pings, _taken_back, _long_headers])

@@ -80,9 +80,20 @@ async def test_what_is_no_http2_is_hung_up_on_without_a_word_in_the_log(noise: b
 
 async def test_headers_beyond_every_limit_end_the_connection_without_a_word_in_the_log() -> None:
     async with serving() as (_, port), raw_client(port) as raw:
-        await raw.call(ECHO, b"", x_long=b"x" * 40_000)
+        await raw.call(ECHO, b"", x_long=b"x" * 100_000)
         with pytest.raises((EOFError, ConnectionError)):
             await raw.until(lambda _: False)
+
+
+async def test_too_many_headers_end_their_call_and_no_other() -> None:
+    """The connection may be that of a proxy, with the calls of many."""
+    async with serving() as (_, port), raw_client(port) as raw:
+        other = await raw.call(ECHO, end=False)
+        for headers in ({"x_long": b"x" * 20_000}, {f"x{number}": b"" for number in range(101)}):
+            assert (await raw.status(await raw.call(ECHO, b"", **headers)))[0] == "8"
+        raw.engine.send_data(other, framed(b"x"), end_stream=True)
+        await raw.flush()
+        assert (await raw.status(other))[0] == "0"
 
 
 # -- memory and time --------------------------------------------------------------------------------------

@@ -31,7 +31,9 @@ class RawClient:
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, settings: Mapping[ngh2.Setting, int]
     ) -> None:
-        self.engine = ngh2.Connection(ngh2.Role.CLIENT, ngh2.Configuration(auto_window_update=False))
+        self.engine = ngh2.Connection(
+            ngh2.Role.CLIENT, ngh2.Configuration(auto_window_update=False, max_send_header_block_length=1 << 20)
+        )
         self.engine.initiate_connection(settings)
         self.events: list[Any] = []
         self.reader = reader

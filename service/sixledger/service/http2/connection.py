@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import ngh2
 from sixledger.service.http2.call import Call
-from sixledger.service.http2.metadata import RESPONSE, CallFault, Header, read_timeout
+from sixledger.service.http2.metadata import CONTENT_TYPE, RESPONSE, CallFault, Header, read_timeout
 
 if TYPE_CHECKING:
     from sixledger.service.http2.server import Http2Server
@@ -21,6 +21,14 @@ UNSENT = 16 << 10
 SOCKET_BUFFER = 256 << 10
 #: What a caller may send before it gets credit: on a stream, and on all streams of the connection.
 STREAM_WINDOW, CONNECTION_WINDOW = 256 << 10, 4 << 20
+#: Bytes of the headers of a call, each counting so many more (RFC 9113, 6.5.2), and their number.
+MAX_HEADERS, HEADER_OVERHEAD, MAX_HEADER_COUNT = 16 << 10, 32, 100
+#: What the engine takes: beyond this the whole connection ends, which may be a proxy's and have the calls of many.
+CONFIGURATION = ngh2.Configuration(
+    auto_window_update=False,
+    max_inbound_header_list_size=4 * MAX_HEADERS,
+    max_inbound_header_count=4 * MAX_HEADER_COUNT,
+)
 #: Seconds for which an end waits until handlers have noticed, and until the last statuses are on the way.
 FAREWELL_S = 1.0
 #: Pings that come sooner than so many seconds after each other while nothing else is said, and how many are borne.
@@ -39,7 +47,7 @@ class Connection(asyncio.Protocol):
         #: The other end, in grpc's words: `ipv4:127.0.0.1:5000`.
         self.peer = ""
         self._calls: dict[int, Call] = {}
-        self._engine = ngh2.Connection(ngh2.Role.SERVER, server.configuration)
+        self._engine = ngh2.Connection(ngh2.Role.SERVER, CONFIGURATION)
         self._transport: asyncio.Transport | None = None
         self._flush_due = False
         self._is_full = False
@@ -71,7 +79,7 @@ class Connection(asyncio.Protocol):
         settings = {
             ngh2.Setting.MAX_CONCURRENT_STREAMS: self.server.max_streams,
             ngh2.Setting.INITIAL_WINDOW_SIZE: STREAM_WINDOW,
-            ngh2.Setting.MAX_HEADER_LIST_SIZE: self.server.configuration.max_inbound_header_list_size,
+            ngh2.Setting.MAX_HEADER_LIST_SIZE: MAX_HEADERS,
         }
         self._engine.initiate_connection(settings)
         self._engine.set_local_window_size(self._window)
@@ -169,7 +177,9 @@ class Connection(asyncio.Protocol):
     def _on_request(self, event: ngh2.RequestReceived) -> None:
         path = b""
         method = kind = timeout = None
+        size = 0
         for header, value in event.headers:
+            size += len(header) + len(value) + HEADER_OVERHEAD
             if header == b":path":
                 path = value
             elif header == b":method":
@@ -180,7 +190,7 @@ class Connection(asyncio.Protocol):
                 timeout = value
         self._hasty_pings = 0
         stream_id = event.stream_id
-        if method != b"POST" or kind is None or not kind.startswith(b"application/grpc"):
+        if method != b"POST" or kind is None or not _is_grpc(kind):
             refusal = _NOT_POST if method != b"POST" else _NOT_GRPC
             with suppress(ngh2.NGH2Error):  # the stream has gone
                 self._engine.send_response(stream_id, refusal, end_stream=True)
@@ -190,6 +200,10 @@ class Connection(asyncio.Protocol):
         self._calls[stream_id] = call
         if self.server.is_ending:
             call.fail(CallFault(grpc.StatusCode.UNAVAILABLE, "the server stops"))
+            return
+        if size > MAX_HEADERS or len(event.headers) > MAX_HEADER_COUNT:
+            message = f"a call may have {MAX_HEADER_COUNT} headers of {MAX_HEADERS} bytes in all"
+            call.fail(CallFault(grpc.StatusCode.RESOURCE_EXHAUSTED, message))
             return
         if timeout is not None:
             try:
@@ -375,6 +389,11 @@ _HANDLERS: dict[type, Callable[[Connection, Any], None]] = {
 def _set(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)
+
+
+def _is_grpc(kind: bytes) -> bool:
+    """Whether a content type is that of gRPC; `application/grpc-web` is another protocol."""
+    return kind == CONTENT_TYPE or kind.startswith((CONTENT_TYPE + b"+", CONTENT_TYPE + b";"))
 
 
 def _peer(address: Any) -> str:

@@ -12,14 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ngh2
 from sixledger.service.config import Settings
 from sixledger.service.http2.connection import Connection
 from sixledger.service.http2.metadata import Item
 from sixledger.service.logs import Log
 
-#: Bytes of the headers of a call, at most.
-MAX_HEADERS = 16 << 10
 _BACKLOG = 1024
 
 
@@ -39,9 +36,6 @@ class Http2Server:
         self.max_streams = settings.max_streams
         self.keepalive_s = settings.keepalive_s
         self.keepalive_timeout_s = settings.keepalive_timeout_s
-        self.configuration = ngh2.Configuration(
-            auto_window_update=False, max_inbound_header_list_size=MAX_HEADERS, max_inbound_header_count=100
-        )
         self.connections: set[Connection] = set()
         #: True once it takes no more calls.
         self.is_ending = False
