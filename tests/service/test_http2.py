@@ -24,6 +24,7 @@ from sixledger.client import AsyncClient
 from sixledger.service.config import Settings
 from sixledger.service.http2 import connection as connections
 from sixledger.service.http2.framing import Deframer, framed
+from sixledger.service.http2.listening import peer_of
 from sixledger.service.http2.metadata import CallFault, read_metadata, read_timeout, status_trailers
 from sixledger.service.http2.server import Http2Server
 from sixledger.service.server import Server
@@ -261,6 +262,43 @@ async def test_it_listens_on_a_socket_file_and_leaves_none_behind(tmp_path: Path
         assert server.address == f"unix:{path}"
         await client.catalog.GetOrigin(catalog_service_pb2.GetOriginRequest())
     assert not path.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="socket files of POSIX")
+async def test_a_socket_file_is_taken_from_nobody(tmp_path: Path) -> None:
+    """A second server is refused as long as the first answers; it may have what a dead one has left behind."""
+    settings = http2(listen=f"unix:{tmp_path / 'socket'}")
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(tmp_path / "socket"))
+    left.close()
+    async with serving(settings) as (_, client):
+        with pytest.raises(OSError, match="free"):
+            await Server(settings).start()
+        await client.catalog.GetOrigin(catalog_service_pb2.GetOriginRequest())
+        # One that has come in between keeps its file.
+        (tmp_path / "socket").rename(tmp_path / "former")
+        (tmp_path / "socket").touch()
+    assert (tmp_path / "socket").exists()
+
+
+async def test_an_address_without_a_host_is_refused() -> None:
+    with pytest.raises(OSError, match="right"):
+        await Server(http2(listen=":0")).start()
+
+
+@pytest.mark.parametrize(
+    ("address", "peer"),
+    [
+        (("127.0.0.1", 5000), "ipv4:127.0.0.1:5000"),
+        (("::1", 5000, 0, 0), "ipv6:%5B::1%5D:5000"),
+        (("fe80::1%eth0", 5000, 0, 2), "ipv6:%5Bfe80::1%25eth0%5D:5000"),
+        (("::ffff:10.0.0.1", 5000, 0, 0), "ipv4:10.0.0.1:5000"),
+        ("", "unix:"),
+        (None, "unix:"),
+    ],
+)
+def test_callers_are_named_as_by_grpcio(address: Any, peer: str) -> None:
+    assert peer_of(address) == peer
 
 
 async def test_a_name_stands_for_all_its_addresses_with_one_port() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import ngh2
 from sixledger.service.http2.call import Call
+from sixledger.service.http2.listening import peer_of
 from sixledger.service.http2.metadata import CONTENT_TYPE, RESPONSE, CallFault, Header, read_timeout
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin."""
         self._transport = transport
-        self.peer = _peer(transport.get_extra_info("peername"))
+        self.peer = peer_of(transport.get_extra_info("peername"))
         tls = transport.get_extra_info("ssl_object")
         if tls is not None and tls.selected_alpn_protocol() != "h2":
             transport.abort()  # who speaks no HTTP/2 understands no answer either
@@ -394,12 +395,3 @@ def _set(waiting: asyncio.Future[None]) -> None:
 def _is_grpc(kind: bytes) -> bool:
     """Whether a content type is that of gRPC; `application/grpc-web` is another protocol."""
     return kind == CONTENT_TYPE or kind.startswith((CONTENT_TYPE + b"+", CONTENT_TYPE + b";"))
-
-
-def _peer(address: Any) -> str:
-    """An address as grpc writes it."""
-    if isinstance(address, tuple) and len(address) == 2:
-        return f"ipv4:{address[0]}:{address[1]}"
-    if isinstance(address, tuple) and len(address) == 4:
-        return f"ipv6:[{address[0]}]:{address[1]}"
-    return "unix:"

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import socket
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from sixledger.service.config import Settings
 from sixledger.service.http2.connection import Connection
+from sixledger.service.http2.listening import BACKLOG, SocketFile, bound, socket_file
 from sixledger.service.http2.metadata import Item
 from sixledger.service.logs import Log
-
-_BACKLOG = 1024
 
 
 class CallDetails(NamedTuple):
@@ -44,6 +40,7 @@ class Http2Server:
         self._kinds: dict[str, bool] = {}
         self._find = self._chained(interceptors)
         self._listeners: list[asyncio.AbstractServer] = []
+        self._file: SocketFile | None = None
         self._ended = asyncio.Event()
         self._log = Log("http2")
 
@@ -95,14 +92,16 @@ class Http2Server:
     async def listen(self) -> int:
         """Take the address, without answering yet; its port, 0 for a socket file. Raises OSError."""
         address, loop = self._settings.listen, asyncio.get_running_loop()
-        options: dict[str, Any] = {"ssl": self._tls(), "start_serving": False}
-        if path := _socket_file(address):
-            self._listeners.append(await loop.create_unix_server(self._connected, path, backlog=_BACKLOG, **options))
+        options: dict[str, Any] = {"ssl": self._tls(), "start_serving": False, "backlog": BACKLOG}
+        if file := socket_file(address):
+            await file.claim()
+            self._listeners.append(await loop.create_unix_server(self._connected, file.path, **options))
+            file.made()
+            self._file = file
             return 0
-        sockets = await _bound(address, reuse_port=self._settings.workers > 1)
-        for bound in sockets:
-            listener = await loop.create_server(self._connected, sock=bound, backlog=_BACKLOG, **options)
-            self._listeners.append(listener)
+        sockets = await bound(address, reuse_port=self._settings.workers > 1)
+        for each in sockets:
+            self._listeners.append(await loop.create_server(self._connected, sock=each, **options))
         port: int = sockets[0].getsockname()[1]
         return port
 
@@ -134,9 +133,8 @@ class Http2Server:
         self.is_ending = True
         for listener in self._listeners:
             listener.close()
-        if self._listeners and (path := _socket_file(self._settings.listen)):
-            with suppress(OSError):
-                Path(path).unlink()  # noqa: ASYNC240 - one call of the system, and the server ends
+        if self._file is not None:
+            self._file.remove()
         connections = tuple(self.connections)
         for connection in connections:
             connection.announce_end()
@@ -163,44 +161,3 @@ class _Lazy(Sequence[Item]):
 
     def __len__(self) -> int:
         return len(self._call.invocation_metadata())
-
-
-def _socket_file(address: str) -> str:
-    """The path in `unix:PATH`; empty for other addresses."""
-    return address.removeprefix("unix:") if address.startswith("unix:") else ""
-
-
-async def _bound(address: str, *, reuse_port: bool) -> list[socket.socket]:
-    """Sockets for every address that a name stands for, all with one port. Raises OSError."""
-    host, _, port_text = address.rpartition(":")
-    try:
-        port = int(port_text)
-    except ValueError:
-        raise OSError(errno.EINVAL, "the address is not HOST:PORT") from None
-    found = await asyncio.get_running_loop().getaddrinfo(
-        host.strip("[]") or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )
-    sockets: list[socket.socket] = []
-    try:
-        for family, *_, where in dict.fromkeys(found):
-            if sockets and not port:
-                port = sockets[0].getsockname()[1]
-            both = family == socket.AF_INET6 and where[0] == "::" and socket.has_dualstack_ipv6()
-            try:
-                bound = socket.create_server(
-                    (where[0], port), family=family, backlog=_BACKLOG, reuse_port=reuse_port, dualstack_ipv6=both
-                )
-            except OSError as error:
-                # A machine without IPv6 may still have names for it.
-                if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT) and len(found) > 1:
-                    continue
-                raise
-            bound.setblocking(False)
-            sockets.append(bound)
-        if not sockets:
-            raise OSError(errno.EADDRNOTAVAIL, "no such address here")
-    except BaseException:
-        for bound in sockets:
-            bound.close()
-        raise
-    return sockets
