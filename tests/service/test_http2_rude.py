@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 import time
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -13,6 +16,7 @@ import ngh2
 import pytest
 from sixledger.service.http2 import connection as connections
 from sixledger.service.http2.framing import Deframer, framed
+from support.certificates import self_signed
 from support.http2 import HEADERS, handling, no_complaints, raw_client
 from support.servers import memory_settings
 
@@ -233,3 +237,67 @@ async def test_an_end_that_a_handler_bungles_is_an_end(method: bytes) -> None:
     """An AbortError without `abort`, and metadata that is none: the caller is told nevertheless."""
     async with serving() as (_, port), raw_client(port) as raw:
         assert (await raw.status(await raw.call(method, b"")))[0] == "2"
+
+
+# -- ends -----------------------------------------------------------------------------------------------------
+
+
+async def large(request: bytes, context: Any) -> bytes:
+    return bytes(20_000_000)
+
+
+HANDLERS["Large"] = grpc.unary_unary_rpc_method_handler(large)
+
+
+async def test_a_stop_waits_for_no_caller_who_takes_nothing() -> None:
+    """Not even for one whose socket is full: then the last word cannot be said."""
+    wide = {ngh2.Setting.INITIAL_WINDOW_SIZE: (1 << 31) - 1}
+    async with serving() as (server, port), raw_client(port, wide) as raw:
+        raw.engine.set_local_window_size((1 << 31) - 1)
+        await raw.call(b"/test.Test/Large", b"")
+        await asyncio.sleep(0.2)
+        (connection,) = server.connections
+        assert connection._is_full
+        async with asyncio.timeout(5):
+            await server.stop(0)
+        assert not server.connections
+
+
+async def test_a_stop_waits_for_no_good_bye_of_tls(tmp_path: Path) -> None:
+    """Nor is a connection taken whose handshake ends when the server stops already."""
+    certificate, key = self_signed(tmp_path)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    trusting.set_alpn_protocols(["h2"])
+
+    def shake_hands(plain: socket.socket) -> ssl.SSLSocket:
+        return trusting.wrap_socket(plain, server_hostname="localhost")
+
+    with ExitStack() as stack:
+        async with serving(tls_certificate=certificate, tls_key=key) as (server, port):
+            plain = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(2)]
+            stack.enter_context(await asyncio.to_thread(shake_hands, plain[0]))
+            async with asyncio.timeout(5):
+                while not server.connections:  # noqa: ASYNC110 - what is waited for has no event
+                    await asyncio.sleep(0.01)
+                stopping = asyncio.create_task(server.stop(0))
+                late = stack.enter_context(await asyncio.to_thread(shake_hands, plain[1]))
+                with suppress(ConnectionError):
+                    assert not await asyncio.to_thread(late.recv, 1000)
+                await stopping
+            assert not server.connections
+
+
+async def test_silence_is_counted_from_the_last_word() -> None:
+    async with serving(keepalive_s=0.6, keepalive_timeout_s=0.3) as (server, port), raw_client(port) as raw:
+        await raw.nothing(0.1)
+        assert (await raw.status(await raw.call(ECHO, b"")))[0] == "0"
+        last = asyncio.get_running_loop().time()
+        await raw.until(lambda event: isinstance(event, ngh2.PingReceived))
+        assert asyncio.get_running_loop().time() - last < 1
+        # It answers, and is left alone; then it falls silent.
+        await raw.until(lambda event: isinstance(event, ngh2.PingReceived))
+        assert await raw.reader.read(100)
+        with suppress(ConnectionError):
+            while await raw.reader.read(100):
+                pass
+        assert not server.connections

@@ -30,7 +30,8 @@ CONFIGURATION = ngh2.Configuration(
     max_inbound_header_list_size=4 * MAX_HEADERS,
     max_inbound_header_count=4 * MAX_HEADER_COUNT,
 )
-#: Seconds for which an end waits until handlers have noticed, and until the last statuses are on the way.
+#: Seconds for which an end waits until handlers have noticed and the last statuses are on the way, and then again until
+#: the other end has taken them.
 FAREWELL_S = 1.0
 #: Pings that come sooner than so many seconds after each other while nothing else is said, and how many are borne.
 PING_PAUSE_S, HASTY_PINGS = 10.0, 3
@@ -60,7 +61,9 @@ class Connection(asyncio.Protocol):
         self._half_open: list[int] = []
         #: For whoever waits until there is no call.
         self._idle: asyncio.Future[None] | None = None
-        self._heard = False
+        #: Set when the socket is closed.
+        self._lost = self.loop.create_future()
+        self._heard_at = self.loop.time()
         self._keepalive: asyncio.TimerHandle | None = None
         self._last_ping = -PING_PAUSE_S
         self._hasty_pings = 0
@@ -74,6 +77,9 @@ class Connection(asyncio.Protocol):
         tls = transport.get_extra_info("ssl_object")
         if tls is not None and tls.selected_alpn_protocol() != "h2":
             transport.abort()  # who speaks no HTTP/2 understands no answer either
+            return
+        if self.server.is_ending:
+            transport.abort()  # accepted, or done with its handshake, when nobody counts connections any more
             return
         transport.set_write_buffer_limits(high=SOCKET_BUFFER)
         self.server.connections.add(self)
@@ -89,7 +95,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take what has come."""
-        self._heard = True
+        self._heard_at = self.loop.time()
         try:
             self._engine.receive_data(data)
         except ngh2.NGH2Error:  # what breaks a rule is told so by a GOAWAY; this is beyond it, or comes after the end
@@ -122,6 +128,7 @@ class Connection(asyncio.Protocol):
         if self._keepalive is not None:
             self._keepalive.cancel()
         self._transport = None
+        _set(self._lost)
         for call in tuple(self._calls.values()):
             call.abandon()
             if call.done:
@@ -132,6 +139,11 @@ class Connection(asyncio.Protocol):
         """Close it once what waits in the socket has been sent."""
         if self._transport is not None:
             self._transport.close()
+
+    def abort(self) -> None:
+        """Close it at once."""
+        if self._transport is not None:
+            self._transport.abort()
 
     # -- the end ---------------------------------------------------------------------------------------
 
@@ -171,7 +183,12 @@ class Connection(asyncio.Protocol):
         with suppress(ngh2.NGH2Error):
             self._engine.terminate_connection()
         self._flush()
-        self.close()
+        # Aborted if the other end takes nothing more, or does not answer the good-bye of TLS.
+        for leave in (self.close, self.abort):
+            leave()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL_S):
+                    await asyncio.shield(self._lost)
 
     # -- what comes ------------------------------------------------------------------------------------
 
@@ -361,20 +378,20 @@ class Connection(asyncio.Protocol):
     def _ask(self) -> None:
         """After a time without a word: ask whether the other end still lives."""
         server = self.server
-        if self._heard:
-            self._heard = False
-            self._keepalive = self.loop.call_later(server.keepalive_s, self._ask)
+        due = self._heard_at + server.keepalive_s
+        if due > self.loop.time():
+            self._keepalive = self.loop.call_at(due, self._ask)
             return
         with suppress(ngh2.NGH2Error):
             self._engine.ping()
         self._flush()
-        self._keepalive = self.loop.call_later(server.keepalive_timeout_s, self._answered)
+        self._keepalive = self.loop.call_later(server.keepalive_timeout_s, self._answered, self._heard_at)
 
-    def _answered(self) -> None:
-        if self._heard:
+    def _answered(self, heard_before: float) -> None:
+        if self._heard_at > heard_before:
             self._ask()
-        elif self._transport is not None:
-            self._transport.abort()
+        else:
+            self.abort()
 
 
 _HANDLERS: dict[type, Callable[[Connection, Any], None]] = {

@@ -142,7 +142,6 @@ class Http2Server:
             async with asyncio.timeout(grace_s or 0):
                 await asyncio.gather(*(connection.idle() for connection in connections))
         await asyncio.gather(*(connection.finish() for connection in tuple(self.connections)))
-        await asyncio.sleep(0)  # the sockets close in the next turn
         self._ended.set()
 
     async def wait_for_termination(self) -> None:
