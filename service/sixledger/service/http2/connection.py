@@ -137,7 +137,7 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """Close it once what waits in the socket has been sent."""
-        if self._transport is not None:
+        if self._transport is not None and not self._transport.is_closing():  # closed twice, TLS cannot be aborted
             self._transport.close()
 
     def abort(self) -> None:
@@ -328,12 +328,12 @@ class Connection(asyncio.Protocol):
     def _flush(self) -> None:
         self._flush_due = False
         transport, engine = self._transport, self._engine
-        if transport is None or self._is_full:
+        if transport is None or self._is_full or transport.is_closing():
             return
         try:
             data = engine.data_to_send()
         except ngh2.NGH2Error:  # it has broken down
-            transport.close()
+            self.close()
             return
         if data:
             transport.write(data)
@@ -343,7 +343,7 @@ class Connection(asyncio.Protocol):
         if self._waiting:
             self._release()
         if not engine.want_read and not engine.want_write:
-            transport.close()
+            self.close()
 
     def _reset_half_open(self) -> None:
         """Tell the callers of calls that have ended to stop sending, once they have been sent the status."""
