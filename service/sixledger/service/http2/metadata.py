@@ -25,6 +25,8 @@ RESPONSE: tuple[Header, ...] = (
 #: The trailers of a call that succeeded.
 OK: tuple[Header, ...] = ((b"grpc-status", b"0"),)
 
+#: Headers of the call itself, beside those with a colon and those of gRPC.
+_RESERVED = {b"te", b"content-type"}
 _UNITS = {b"H": 3600.0, b"M": 60.0, b"S": 1.0, b"m": 1e-3, b"u": 1e-6, b"n": 1e-9}
 #: Longer than any call lives. Timers do not take every number.
 _LONGEST_S = 10 * 365 * 86400.0
@@ -58,7 +60,7 @@ def read_metadata(headers: Iterable[Header]) -> tuple[Item, ...]:
     """What the caller sent beside the call itself, in its order. What cannot be read is left out."""
     items: list[Item] = []
     for name, value in headers:
-        if name[:1] == b":" or name == b"te" or (name[:5] == b"grpc-" and name[-4:] != b"-bin"):
+        if name[:1] == b":" or name in _RESERVED or (name[:5] == b"grpc-" and name[-4:] != b"-bin"):
             continue
         try:
             if name[-4:] == b"-bin":
