@@ -82,6 +82,19 @@ async def test_what_is_no_http2_is_hung_up_on_without_a_word_in_the_log(noise: b
         assert not server.connections
 
 
+async def test_a_caller_who_says_good_bye_gets_what_is_due_without_a_word_in_the_log() -> None:
+    """The connection ends with the last bytes of the last call, when the engine takes no more orders."""
+    async with serving() as (server, port), raw_client(port) as raw:
+        stream = await raw.call(ECHO, bytes(1000), end=False)
+        raw.engine.send_goaway()
+        raw.engine.end_stream(stream)
+        await raw.flush()
+        assert await raw.status(stream) == ("0", "")
+        with suppress(EOFError, ConnectionError):
+            await raw.until(lambda _: False)
+        assert not server.connections
+
+
 async def test_headers_beyond_every_limit_end_the_connection_without_a_word_in_the_log() -> None:
     async with serving() as (_, port), raw_client(port) as raw:
         await raw.call(ECHO, b"", x_long=b"x" * 100_000)

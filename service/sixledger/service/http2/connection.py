@@ -255,20 +255,22 @@ class Connection(asyncio.Protocol):
                 self.forget(call)
         if waiting := self._waiting.pop(stream_id, None):
             _set(waiting)
-        if self._engine.local_window_size < CONNECTION_WINDOW // 4:
-            self._restore_window()
+        try:
+            if self._engine.local_window_size < CONNECTION_WINDOW // 4:
+                self._restore_window()
+        except ngh2.NGH2Error:
+            return  # the connection ends
 
     def _restore_window(self) -> None:
         """Let the caller send as much as ever.
 
         If a stream is reset of whose last frame only a part has come, the engine forgets that part: nobody would ever
-        acknowledge it.
+        acknowledge it. Raises NGH2Error if the connection ends.
         """
         owed = sum(call.owed for call in self._calls.values())
         if self._engine.local_window_size + owed < CONNECTION_WINDOW // 4:
             self._window += CONNECTION_WINDOW // 2
-            with suppress(ngh2.NGH2Error):
-                self._engine.set_local_window_size(self._window)
+            self._engine.set_local_window_size(self._window)
             self.flush_soon()
 
     def _on_ping(self, event: ngh2.PingReceived) -> None:
