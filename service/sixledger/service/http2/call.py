@@ -1,4 +1,4 @@
-"""One call, from its headers to its trailers. For handlers and interceptors it is the context, as grpc.aio has it."""
+"""One call, from its headers to its trailers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import inspect
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import grpc
 import grpc.aio
+from sixledger.service.http2.context import Context
 from sixledger.service.http2.framing import Deframer, framed
 from sixledger.service.http2.metadata import (
     OK,
@@ -18,8 +19,6 @@ from sixledger.service.http2.metadata import (
     CallFault,
     Header,
     Item,
-    encoded,
-    read_metadata,
     status_trailers,
 )
 
@@ -33,15 +32,13 @@ EOF: Any = getattr(grpc.aio, "EOF")  # noqa: B009
 UNREAD, OVERHEAD = 16 << 10, 32
 
 
-class Call:
-    """A call on a stream of a connection."""
+class Call(Context):
+    """A call on a stream of a connection. For handlers and interceptors it is the context."""
 
     __slots__ = (
         "_begun",
         "_connection",
         "_deframer",
-        "_ended",
-        "_headers",
         "_headers_sent",
         "_inbox",
         "_owed",
@@ -49,7 +46,6 @@ class Call:
         "_request_ended",
         "_task",
         "_timer",
-        "_trailing",
         "_unread",
         "closed",
         "method",
@@ -61,13 +57,13 @@ class Call:
         self, connection: Connection, stream_id: int, method: str, headers: Sequence[Header], takes_many: bool
     ) -> None:
         """`takes_many`: whether its handler takes a stream of requests, or there is none that takes a single one."""
+        super().__init__(connection.loop, connection.peer, headers)
         self.stream_id = stream_id
         self.method = method
         self.takes_many = takes_many
         #: True once the transport has forgotten the stream.
         self.closed = False
         self._connection = connection
-        self._headers = headers
         self._deframer = Deframer(connection.server.max_request_bytes)
         #: Requests that nobody has read, and their bytes; bytes that the caller has no new credit for yet.
         self._inbox: deque[bytes] = deque()
@@ -80,18 +76,11 @@ class Call:
         #: A task that is cancelled before its first step never makes one.
         self._begun = False
         self._headers_sent = False
-        self._ended = False
-        self._trailing: list[Header] = []
 
     # -- what the connection says ------------------------------------------------------------------
 
     @property
-    def ended(self) -> bool:
-        """True once its status is on the way, or nobody waits for it."""
-        return self._ended
-
-    @property
-    def done(self) -> bool:
+    def at_rest(self) -> bool:
         """True if nothing will happen for it any more."""
         return self._ended and (not self._begun or self._task is None or self._task.done())
 
@@ -108,11 +97,12 @@ class Call:
     def start(self) -> None:
         """Let the handler run."""
         if self._task is None and not self._ended:
-            self._task = self._connection.loop.create_task(self._run())
+            self._task = self._loop.create_task(self._run())
 
     def limit(self, seconds: float) -> None:
         """End it with DEADLINE_EXCEEDED after that time."""
-        self._timer = self._connection.loop.call_later(seconds, self._expire)
+        self._deadline = self._loop.time() + seconds
+        self._timer = self._loop.call_later(seconds, self._expire)
 
     def received(self, data: bytes, end: bool) -> None:
         """Take a part of the body; `end`: its last one."""
@@ -160,7 +150,7 @@ class Call:
         """The caller has gone, or the stream: nobody waits for an answer."""
         self.closed = True
         if not self._ended:  # else its handler may be cleaning up
-            self._end()
+            self._end(grpc.StatusCode.CANCELLED, "the caller has gone")
             self._cancel()
 
     def _expire(self) -> None:
@@ -204,7 +194,7 @@ class Call:
         serialise = handler.response_serializer
         if handler.response_streaming:
             behaviour = handler.stream_stream if handler.request_streaming else handler.unary_stream
-            replies = behaviour(request, self if serialise is None else _Serialising(self, serialise))
+            replies = behaviour(request, self._context(handler))
             if inspect.isasyncgen(replies):
                 async with aclosing(replies):
                     async for reply in replies:
@@ -213,9 +203,13 @@ class Call:
                 await replies
         else:
             behaviour = handler.stream_unary if handler.request_streaming else handler.unary_unary
-            reply = await behaviour(request, self)
+            reply = await behaviour(request, self._context(handler))
             if not self._ended:
                 self._send(_bytes(reply, serialise))
+
+    def _context(self, handler: Any) -> Any:
+        deserialise, serialise = handler.request_deserializer, handler.response_serializer
+        return self if deserialise is None and serialise is None else _OfMessages(self, deserialise, serialise)
 
     async def _requests(self, deserialise: Any) -> AsyncIterator[Any]:
         while (data := await self.read()) is not EOF:
@@ -223,22 +217,24 @@ class Call:
 
     # -- the context, for handlers and interceptors --------------------------------------------------
 
-    def peer(self) -> str:
-        """Where the caller is, in grpc's words."""
-        return self._connection.peer
+    def cancelled(self) -> bool:
+        """True if the caller has gone, or the deadline has passed."""
+        return self._ended and self._code in (grpc.StatusCode.CANCELLED, grpc.StatusCode.DEADLINE_EXCEEDED)
 
-    def invocation_metadata(self) -> tuple[Item, ...]:
-        """What the caller sent beside its requests."""
-        return read_metadata(self._headers)
+    def set_compression(self, compression: grpc.Compression) -> None:
+        """Nothing: replies are never compressed."""
+
+    def disable_next_message_compression(self) -> None:
+        """Nothing: replies are never compressed."""
 
     async def read(self) -> Any:
-        """The next request, `EOF` when there are no more. Raises CancelledError once the call has ended."""
+        """The next request; see Context."""
         while not self._inbox:
             if self._ended:
                 raise _over()
             if self._request_ended:
                 return EOF
-            self._reader = self._connection.loop.create_future()
+            self._reader = self._loop.create_future()
             try:
                 await self._reader
             finally:
@@ -252,31 +248,11 @@ class Call:
         return message
 
     async def write(self, message: bytes) -> None:
-        """Send a reply. Waits while the caller does not take what was sent before.
-
-        Raises CancelledError once the call has ended: a handler that goes on regardless does not spin here for ever.
-        """
+        """Send a reply; see Context."""
         if self._ended:
             raise _over()
         self._send(message)
         await self._connection.room(self.stream_id)
-
-    async def send_initial_metadata(self, metadata: Sequence[Item]) -> None:
-        """Send headers of one's own before the first reply."""
-        self._send_headers(encoded(metadata))
-
-    def set_trailing_metadata(self, metadata: Sequence[Item]) -> None:
-        """What goes with the status at the end."""
-        self._trailing = encoded(metadata)
-
-    async def abort(self, code: grpc.StatusCode, details: str = "", trailing_metadata: Sequence[Item] = ()) -> NoReturn:
-        """End the call with a status. Always raises."""
-        self._finish(code, details, trailing_metadata)
-        raise grpc.aio.AbortError("the call was aborted")
-
-    async def abort_with_status(self, status: grpc.Status) -> NoReturn:
-        """End the call with a status. Always raises."""
-        await self.abort(status.code, status.details, status.trailing_metadata or ())
 
     # -- sending -------------------------------------------------------------------------------------
 
@@ -291,7 +267,7 @@ class Call:
 
     def _finish_well(self) -> None:
         self._send_headers()
-        self._finish(grpc.StatusCode.OK, "")
+        self._finish(self._code, self._details)
 
     def _finish(self, code: grpc.StatusCode, message: str, metadata: Sequence[Item] = ()) -> None:
         """Send the status, unless the call has ended before."""
@@ -300,11 +276,14 @@ class Call:
         trailers: Sequence[Header] = OK
         if code is not grpc.StatusCode.OK or self._trailing or metadata:
             trailers = [*status_trailers(code, message, metadata), *self._trailing]
-        self._end()
+        self._end(code, message)
         self._connection.end(self, trailers, alone=not self._headers_sent)
 
-    def _end(self) -> None:
+    def _end(self, code: grpc.StatusCode, message: str) -> None:
         self._ended = True
+        self._code, self._details = code, message
+        for callback in self._callbacks:
+            self._loop.call_soon(callback, self)
         if self._timer is not None:
             self._timer.cancel()
         self._inbox.clear()
@@ -328,17 +307,23 @@ def _bytes(reply: Any, serialise: Any) -> bytes:
     return data
 
 
-class _Serialising:
-    """The context of a handler whose replies are messages."""
+class _OfMessages:
+    """The context of a handler whose requests or replies are messages."""
 
-    def __init__(self, call: Call, serialise: Any) -> None:
+    def __init__(self, call: Call, deserialise: Any, serialise: Any) -> None:
         self._call = call
+        self._deserialise = deserialise
         self._serialise = serialise
 
     def __getattr__(self, name: str) -> Any:
         """Everything else is that of the call."""
         return getattr(self._call, name)
 
+    async def read(self) -> Any:
+        """The next request, `EOF` when there are no more."""
+        data = await self._call.read()
+        return data if data is EOF or self._deserialise is None else self._deserialise(data)
+
     async def write(self, reply: Any) -> None:
         """Send a reply."""
-        await self._call.write(self._serialise(reply))
+        await self._call.write(_bytes(reply, self._serialise))

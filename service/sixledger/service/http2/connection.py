@@ -131,7 +131,7 @@ class Connection(asyncio.Protocol):
         _set(self._lost)
         for call in tuple(self._calls.values()):
             call.abandon()
-            if call.done:
+            if call.at_rest:
                 self.forget(call)
         self._release(every=True)
 
@@ -251,7 +251,7 @@ class Connection(asyncio.Protocol):
         call = self._calls.get(stream_id)
         if call is not None:
             call.abandon()
-            if call.done:
+            if call.at_rest:
                 self.forget(call)
         if waiting := self._waiting.pop(stream_id, None):
             _set(waiting)
