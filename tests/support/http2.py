@@ -133,3 +133,30 @@ def no_complaints() -> Iterator[None]:
     finally:
         loop.set_exception_handler(None)
     assert not complaints
+
+
+#: What `HANDLERS` has.
+ECHO, READ, HOLD = b"/test.Test/Echo", b"/test.Test/Read", b"/test.Test/Hold"
+
+
+async def echo(request: bytes, context: Any) -> bytes:
+    """The request."""
+    return request
+
+
+async def read(requests: Any, context: Any) -> bytes:
+    """The number of bytes of all requests."""
+    return b"%d" % sum([len(request) async for request in requests])
+
+
+async def hold(requests: Any, context: Any) -> None:
+    """A reply, and nothing more: it reads nothing and does not end."""
+    await context.write(b"")
+    await asyncio.Event().wait()
+
+
+HANDLERS = {
+    "Echo": grpc.unary_unary_rpc_method_handler(echo),
+    "Read": grpc.stream_unary_rpc_method_handler(read),
+    "Hold": grpc.stream_stream_rpc_method_handler(hold),
+}
