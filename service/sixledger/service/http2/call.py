@@ -106,8 +106,8 @@ class Call(Context):
 
     def received(self, data: bytes, end: bool) -> None:
         """Take a part of the body; `end`: its last one."""
+        self._request_ended = end
         if self._ended:
-            self._request_ended = end
             self._connection.credit(self.stream_id, len(data))
             return
         if data:
@@ -131,7 +131,6 @@ class Call(Context):
         self._wake()
 
     def _end_request(self) -> None:
-        self._request_ended = True
         if not self._deframer.complete:
             self.fail(CallFault(grpc.StatusCode.INTERNAL, "the request ends in the middle of a message"))
         elif not self.takes_many:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import ngh2
 from sixledger.service.http2.call import Call
+from sixledger.service.http2.keepalive import Keepalive, PingPolicy
 from sixledger.service.http2.listening import peer_of
 from sixledger.service.http2.metadata import CONTENT_TYPE, RESPONSE, CallFault, Header, read_timeout
 
@@ -33,8 +34,6 @@ CONFIGURATION = ngh2.Configuration(
 #: Seconds for which an end waits until handlers have noticed and the last statuses are on the way, and then again until
 #: the other end has taken them.
 FAREWELL_S = 1.0
-#: Pings that come sooner than so many seconds after each other while nothing else is said, and how many are borne.
-PING_PAUSE_S, HASTY_PINGS = 10.0, 3
 
 _NOT_GRPC: list[Header] = [(b":status", b"415")]
 _NOT_POST: list[Header] = [(b":status", b"405"), (b"allow", b"POST")]
@@ -63,10 +62,8 @@ class Connection(asyncio.Protocol):
         self._idle: asyncio.Future[None] | None = None
         #: Set when the socket is closed.
         self._lost = self.loop.create_future()
-        self._heard_at = self.loop.time()
-        self._keepalive: asyncio.TimerHandle | None = None
-        self._last_ping = -PING_PAUSE_S
-        self._hasty_pings = 0
+        self._keepalive: Keepalive | None = None
+        self._pings = PingPolicy()
 
     # -- the socket ----------------------------------------------------------------------------------
 
@@ -90,12 +87,14 @@ class Connection(asyncio.Protocol):
         }
         self._engine.initiate_connection(settings)
         self._engine.set_local_window_size(self._window)
-        self._keepalive = self.loop.call_later(self.server.keepalive_s, self._ask)
+        silence_s, answer_s = self.server.keepalive_s, self.server.keepalive_timeout_s
+        self._keepalive = Keepalive(self.loop, silence_s, answer_s, self._ping, self.abort)
         self.flush_soon()
 
     def data_received(self, data: bytes) -> None:
         """Take what has come."""
-        self._heard_at = self.loop.time()
+        if self._keepalive is not None:
+            self._keepalive.heard_at = self.loop.time()
         try:
             self._engine.receive_data(data)
         except ngh2.NGH2Error:  # what breaks a rule is told so by a GOAWAY; this is beyond it, or comes after the end
@@ -126,7 +125,8 @@ class Connection(asyncio.Protocol):
         """It is gone: so are all its calls."""
         self.server.connections.discard(self)
         if self._keepalive is not None:
-            self._keepalive.cancel()
+            self._keepalive.stop()
+            self._keepalive = None
         self._transport = None
         _set(self._lost)
         for call in tuple(self._calls.values()):
@@ -206,7 +206,7 @@ class Connection(asyncio.Protocol):
                 kind = value
             elif header == b"grpc-timeout":
                 timeout = value
-        self._hasty_pings = 0
+        self._pings.forgive()
         stream_id = event.stream_id
         if method != b"POST" or kind is None or not _is_grpc(kind):
             refusal = _NOT_POST if method != b"POST" else _NOT_GRPC
@@ -274,15 +274,16 @@ class Connection(asyncio.Protocol):
             self.flush_soon()
 
     def _on_ping(self, event: ngh2.PingReceived) -> None:
-        now = self.loop.time()
-        if now - self._last_ping < PING_PAUSE_S:
-            self._hasty_pings += 1
-        self._last_ping = now
-        if self._hasty_pings > HASTY_PINGS:
+        if not self._pings.is_borne(self.loop.time()):
             with suppress(ngh2.NGH2Error):
                 self._engine.send_goaway(ngh2.ErrorCode.ENHANCE_YOUR_CALM, debug_data=b"too_many_pings")
             self._flush()
             self.close()
+
+    def _ping(self) -> None:
+        with suppress(ngh2.NGH2Error):
+            self._engine.ping()
+        self._flush()
 
     def forget(self, call: Call) -> None:
         """A call has ended, and its stream has gone."""
@@ -301,14 +302,14 @@ class Connection(asyncio.Protocol):
 
     def send_headers(self, stream_id: int, headers: Sequence[Header]) -> None:
         """Begin a reply."""
-        self._hasty_pings = 0  # gRPC measures its lines with pings while messages pass
+        self._pings.forgive()
         with suppress(ngh2.NGH2Error):
             self._engine.send_response(stream_id, headers)
         self.flush_soon()
 
     def send(self, stream_id: int, data: bytes) -> None:
         """Go on with a reply."""
-        self._hasty_pings = 0
+        self._pings.forgive()
         with suppress(ngh2.NGH2Error):
             self._engine.send_data(stream_id, data)
         self.flush_soon()
@@ -374,26 +375,6 @@ class Connection(asyncio.Protocol):
             return self._engine.queued_body_size(stream_id)
         except ngh2.NGH2Error:
             return 0
-
-    # -- keepalive -------------------------------------------------------------------------------------
-
-    def _ask(self) -> None:
-        """After a time without a word: ask whether the other end still lives."""
-        server = self.server
-        due = self._heard_at + server.keepalive_s
-        if due > self.loop.time():
-            self._keepalive = self.loop.call_at(due, self._ask)
-            return
-        with suppress(ngh2.NGH2Error):
-            self._engine.ping()
-        self._flush()
-        self._keepalive = self.loop.call_later(server.keepalive_timeout_s, self._answered, self._heard_at)
-
-    def _answered(self, heard_before: float) -> None:
-        if self._heard_at > heard_before:
-            self._ask()
-        else:
-            self.abort()
 
 
 _HANDLERS: dict[type, Callable[[Connection, Any], None]] = {
