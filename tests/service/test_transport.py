@@ -48,7 +48,7 @@ async def test_a_handler_learns_of_the_call_and_says_how_it_ends() -> None:
 
     async def told(request: bytes, context: Any) -> bytes:
         seen["peer"] = context.peer().rpartition(":")[0]
-        seen["left"] = 0 < context.time_remaining() <= 5
+        seen["left"] = 0 < context.time_remaining() < 6
         seen["metadata"] = {(key, value) for key, value in context.invocation_metadata() if key != "user-agent"}
         context.add_done_callback(lambda each: seen.update(done=each.done(), cancelled=each.cancelled()))
         await context.send_initial_metadata((("begun-bin", b"\0"),))
