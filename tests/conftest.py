@@ -24,3 +24,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "stable"))
 def pytest_report_header(config: pytest.Config) -> str:
     """Say which PostgreSQL the tests use."""
     return f"postgresql: {source()}"
+
+
+@pytest.fixture(params=["grpcio", "http2"])
+def transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Servers of the test run on each transport in turn, in the process and beside it."""
+    name: str = request.param
+    monkeypatch.setattr("support.servers.TRANSPORT", name)
+    monkeypatch.setenv("SIXLEDGER_TRANSPORT", name)
+    return name

@@ -45,7 +45,7 @@ async def _tell(server: Server, *, full: bool) -> None:
     if full:
         keys = ApiKeys(server.host.store, wall_clock)
         key, _ = await keys.add("load", [access_service_pb2.API_SCOPE_CREATE])
-    server._server.add_generic_rpc_handlers((handler(),))
+    server._transport.add_generic_rpc_handlers((handler(),))
     sys.stdout.write(f"{server.address} {key}\n")
     sys.stdout.flush()
 

@@ -22,16 +22,16 @@ _TESTS = Path(__file__).resolve().parents[1]
 _START_S = 30
 
 
-def _python(*arguments: str, stdout: int) -> subprocess.Popen[str]:
+def _python(*arguments: str, stdout: int, **variables: str) -> subprocess.Popen[str]:
     """A process with a module of these benchmarks."""
-    environment = {**os.environ, "PYTHONPATH": str(_TESTS)}
+    environment = {**os.environ, "PYTHONPATH": str(_TESTS), **variables}
     return subprocess.Popen([sys.executable, "-m", *arguments], stdout=stdout, text=True, env=environment)
 
 
 @contextlib.contextmanager
-def _running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A process that ends with the block."""
-    process = _python(*arguments, stdout=subprocess.PIPE)
+def _running(*arguments: str, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """A process that ends with the block, with these variables in its environment."""
+    process = _python(*arguments, stdout=subprocess.PIPE, **variables)
     try:
         yield process
     finally:

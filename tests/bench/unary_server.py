@@ -2,8 +2,8 @@
 
     python -m bench.unary_server <folder for store and keys> [<port>]
 
-The store is SQLite, or what the variable SIXLEDGER_BENCH_STORE names. Prints its address once it answers, and serves
-until SIGTERM.
+The store is SQLite, or what the variable SIXLEDGER_BENCH_STORE names; the transport is that of SIXLEDGER_TRANSPORT.
+Prints its address once it answers, and serves until SIGTERM.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STORE = "SIXLEDGER_BENCH_STORE"
 
 
 def _started(server: Server) -> None:
-    server._server.add_generic_rpc_handlers((handler(),))
+    server._transport.add_generic_rpc_handlers((handler(),))
     sys.stdout.write(f"{server.address}\n")
     sys.stdout.flush()
 
@@ -35,5 +35,6 @@ if __name__ == "__main__":
         log_level="warning",
         cached_matches=8192,
         store=os.environ.get(STORE, ""),
+        transport=os.environ.get("SIXLEDGER_TRANSPORT", "grpcio"),
     )
     run(settings, started=_started)

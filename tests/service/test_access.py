@@ -31,11 +31,14 @@ from sixledger.v1 import error_pb2, replay_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.servers import ONE_ROUND, Client, create, failing, failure, memory_settings, serving, watched
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 CREATE, LIST, ADMIN = access.API_SCOPE_CREATE, access.API_SCOPE_LIST, access.API_SCOPE_ADMIN
 
 
 def with_key(key: str) -> dict[str, Any]:
-    return {"metadata": (("authorization", f"Bearer {key}"),)}
+    return {"metadata": (("authorization", f"Bearer {key}".rstrip()),)}  # no value ends with a space in HTTP/2
 
 
 def creation() -> pb.CreateMatchRequest:

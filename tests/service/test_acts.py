@@ -16,6 +16,9 @@ from sixledger.v1 import match_service_pb2 as pb
 from support.hosts import KEYRING, Clock
 from support.servers import ONE_ROUND, Player, create, failing, memory_settings, serving, start
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 SERVER_ONLY = record_pb2.CONTRIBUTION_MODE_SERVER_ONLY
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
 

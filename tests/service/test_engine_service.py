@@ -16,6 +16,9 @@ from sixledger.v1 import error_pb2, game_pb2, match_service_pb2, record_pb2
 from support.hosts import START_US, Clock, StoreAround, request_id, root_secrets
 from support.servers import ONE_ROUND, TWO_ROUNDS, Client, Player, client_of, create, failing, memory_settings, serving
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 SECRET = bytes(range(32))
 SEAT = record_pb2.CAUSE_KIND_SEAT
 

@@ -17,6 +17,9 @@ from sixledger.v1 import engine_service_pb2 as pb
 from sixledger.v1 import error_pb2, record_pb2
 from support.servers import ONE_ROUND, serving
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 SECRET = b"s" * 32
 START = pb.StartMatchRequest(
     match_id=b"m" * 16,

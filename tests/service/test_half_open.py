@@ -16,6 +16,9 @@ from support.play import ONE_ROUND
 from support.servers import Client, memory_settings, serving, start
 from support.silence import silent_relay
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 RUNNING = pb.MATCH_STATUS_RUNNING
 #: Dead connections are noticed at once, so that nobody waits for them here.
 IMPATIENT = {"keepalive_s": 0.2, "keepalive_timeout_s": 0.2}

@@ -15,6 +15,9 @@ from sixledger.v1 import game_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.servers import Client, create, failing, memory_settings, serving, start
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 ID = bytes(range(16))
 
 

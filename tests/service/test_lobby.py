@@ -35,6 +35,9 @@ from support.servers import (
     watched,
 )
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 COMMIT_REVEAL = record_pb2.CONTRIBUTION_MODE_COMMIT_REVEAL
 
 

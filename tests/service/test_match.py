@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sixledger.ledger.folding import fold
 from sixledger.ledger.heads import SignedHead
@@ -11,6 +12,9 @@ from sixledger.ledger.verify import verify
 from sixledger.v1 import match_service_pb2 as pb
 from sixledger.v1 import record_pb2, replay_service_pb2
 from support.servers import TWO_ROUNDS, Player, serving, start
+
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
 
 
 async def test_a_match_of_signing_contributing_and_plain_seats_is_valid() -> None:

@@ -22,6 +22,9 @@ from support.operators import page, scrape
 from support.servers import TWO_ROUNDS, Player, client_of, failing, memory_settings, serving, start, watched
 from support.spelling import spellings
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "observe.md"
 SECOND = 1_000_000
 MATCHES = "/sixledger.v1.MatchService/"

@@ -28,6 +28,9 @@ from support.servers import (
     watched,
 )
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 
 class Stream:
     """A play stream of a servicer, orders in and items out."""

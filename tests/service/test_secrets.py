@@ -20,6 +20,9 @@ from support.hosts import Clock, StoreAround, hosting, root_secrets
 from support.servers import TWO_ROUNDS, Player, client_of, memory_settings, serving, start
 from support.spelling import spellings
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 
 @pytest.fixture
 def log() -> Any:

@@ -22,6 +22,9 @@ from sixledger.v1 import match_service_pb2 as pb
 from support.hosts import StoreAround
 from support.servers import HostedTable, client_of, create, failing, failure, memory_settings, serving, start, watched
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 
 async def test_a_running_call_finishes_and_later_ones_are_turned_away() -> None:
     """The store is slow when the server stops: the command in it is answered; a new call hears UNAVAILABLE."""

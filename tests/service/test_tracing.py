@@ -16,6 +16,9 @@ from sixledger.v1 import match_service_pb2 as pb
 from support.servers import failing, memory_settings, serving, start
 from support.traces import Traces
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 SUBMIT = "sixledger.v1.MatchService/SubmitCommand"
 
 

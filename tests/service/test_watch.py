@@ -21,6 +21,9 @@ from sixledger.v1 import match_service_pb2 as pb
 from support.hosts import hosting, replica
 from support.servers import TWO_ROUNDS, memory_settings, serving, start, watched
 
+#: The same over every transport.
+pytestmark = pytest.mark.usefixtures("transport")
+
 
 def records_of(items: list[pb.WatchMatchResponse]) -> list[bytes]:
     """The records of a watch with what came with them, without heads."""

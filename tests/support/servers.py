@@ -30,6 +30,8 @@ from sixledger.v1 import (
 )
 from sixledger.v1 import match_service_pb2 as pb
 
+#: What carries the calls of servers in tests; the fixture `transport` names one after the other.
+TRANSPORT = "grpcio"
 #: A short match: one round of 6 nimmt!.
 ONE_ROUND = game_pb2.Options(nimmt=nimmt_pb2.Options(end_mode=nimmt_pb2.END_MODE_ROUNDS, rounds=1))
 TWO_ROUNDS = game_pb2.Options(nimmt=nimmt_pb2.Options(end_mode=nimmt_pb2.END_MODE_ROUNDS, rounds=2))
@@ -56,6 +58,7 @@ def memory_settings(**changes: Any) -> Settings:
         "store": "memory:",
         "watch_tick_s": 0.05,
         "origin": "test.example",
+        "transport": TRANSPORT,
     }
     return Settings(**(values | changes))
 

@@ -62,6 +62,10 @@ def serve(
         int | None,
         Parameter(help="Processes behind the one address; more than 1 need a store in PostgreSQL. Default: 1."),
     ] = None,
+    transport: Annotated[
+        Literal["grpcio", "http2"] | None,
+        Parameter(help="What carries calls; http2 takes less processor time, and needs that extra. Default: grpcio."),
+    ] = None,
     trace_ratio: Annotated[
         float | None, Parameter(help="Share of calls to trace with OpenTelemetry, 0 to 1. Default: 0.")
     ] = None,
@@ -87,6 +91,7 @@ def serve(
         "grace_s": grace,
         "admin_listen": admin_listen,
         "workers": workers,
+        "transport": transport,
         "trace_ratio": trace_ratio,
         "log_level": log_level,
     }

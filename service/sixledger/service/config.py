@@ -31,6 +31,9 @@ class Settings:
 
     #: Address to listen on: `HOST:PORT` (port 0: any free one), `[IPv6]:PORT` or `unix:PATH`.
     listen: str = "127.0.0.1:7655"
+    #: What carries the calls: `grpcio`, or `http2`, which takes less than half the processor time for a call and needs
+    #: the extra of that name (`docs/how-to/http2.md`).
+    transport: str = "grpcio"
     #: Folder of store and keys, unless they are named themselves.
     data_dir: Path = Path("sixledger-data")
     #: Store URL: `memory:`, `sqlite:PATH` or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`; empty: `matches.db` in
@@ -153,6 +156,8 @@ class Settings:
         for name in (*whole, "play_orders", "play_followed", "max_watchers", "max_verifications"):
             if not 1 <= getattr(self, name) < 2**31:
                 raise ValueError(f"{name} must be at least 1 and fit 31 bits")
+        if self.transport not in ("grpcio", "http2"):
+            raise ValueError("transport must be grpcio or http2")
         if self.create_needs_key not in ("auto", "yes", "no"):
             raise ValueError("create_needs_key must be auto, yes or no")
         if self.tls_client_ca is not None and self.tls_certificate is None:

@@ -12,13 +12,13 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-import grpc
 import grpc.aio
 from grpc_health.v1 import health, health_pb2_grpc
 from grpc_health.v1._async import HealthServicer
-from grpc_reflection.v1alpha import reflection
+from grpc_reflection.v1alpha import reflection, reflection_pb2_grpc
+from grpc_reflection.v1alpha._async import ReflectionServicer
 from sixledger.engine.version import __version__
 from sixledger.ledger.origin_signer import OriginSigner
 from sixledger.service import logs
@@ -42,6 +42,7 @@ from sixledger.service.replay_servicer import ReplayServicer
 from sixledger.service.store import Store, open_store
 from sixledger.service.timekeeper import Timekeeper
 from sixledger.service.tokens import TokenMint
+from sixledger.service.transport import transport_of
 from sixledger.service.watch import WatchTiming
 from sixledger.v1 import (
     access_service_pb2,
@@ -130,9 +131,9 @@ class Server:
             if self._tracing is not None:
                 resources.push_async_callback(asyncio.to_thread, self._tracing.close)
             interceptors = (*self._interceptors, self.gate)
-            self._server = grpc.aio.server(interceptors=interceptors, options=_options(self.settings))
-            resources.push_async_callback(self._server.stop, None)
-            self._listen()
+            self._transport = transport_of(self.settings, interceptors)
+            resources.push_async_callback(self._transport.stop, None)
+            await self._listen()
             self._add_services(store, resources)
             self.readiness = Readiness(
                 store,
@@ -142,7 +143,7 @@ class Server:
                 tick_s=self.settings.ready_tick_s,
                 metrics=self.metrics,
             )
-            await self._server.start()
+            await self._transport.start()
             if self.metrics is not None:
                 await self._open_admin_port(self.metrics, resources)
             resources.push_async_callback(self.readiness.close)
@@ -162,22 +163,12 @@ class Server:
             self.settings.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return open_store(self.settings.store_url, postgres=self.settings.postgres, seal=self.settings.seal())
 
-    def _listen(self) -> None:
-        settings = self.settings
-        if settings.tls_certificate is None or settings.tls_key is None:
-            add = self._server.add_insecure_port
-            arguments: tuple[Any, ...] = ()
-        else:
-            pair = (settings.tls_key.read_bytes(), settings.tls_certificate.read_bytes())
-            add = self._server.add_secure_port
-            authorities = settings.tls_client_ca.read_bytes() if settings.tls_client_ca is not None else None
-            credentials = grpc.ssl_server_credentials([pair], authorities, require_client_auth=authorities is not None)
-            arguments = (credentials,)
+    async def _listen(self) -> None:
         try:
-            self.port = add(settings.listen, *arguments)
-        except RuntimeError:
-            self.port = 0
-            raise OSError(f"cannot listen on {settings.listen}: is the address right, and free?") from None
+            self.port = await self._transport.listen()
+        except OSError:
+            address = self.settings.listen
+            raise OSError(f"cannot listen on {address}: is the address right, and free?") from None
 
     def _add_services(self, store: Store, resources: AsyncExitStack) -> None:
         settings = self.settings
@@ -250,10 +241,11 @@ class Server:
             (replay_service_pb2.DESCRIPTOR, "ReplayService", replay),
         ]
         services = [(file.services_by_name[name], servicer) for file, name, servicer in servicers]
-        self._server.add_generic_rpc_handlers(tuple(handler_of(*service) for service in services))
+        self._transport.add_generic_rpc_handlers(tuple(handler_of(*service) for service in services))
         self._names = [descriptor.full_name for descriptor, _ in services]
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
-        reflection.enable_server_reflection([*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME], self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._transport)
+        listed = ReflectionServicer([*self._names, health.SERVICE_NAME, reflection.SERVICE_NAME])
+        reflection_pb2_grpc.add_ServerReflectionServicer_to_server(listed, self._transport)
 
     def _signer(self, keyring: Keyring) -> OriginSigner:
         key_list = keyring.signed_list(self.origin)
@@ -310,13 +302,13 @@ class Server:
         idle = await self.gate.idle(grace_s)
         if not idle:
             self._log.warning("calls_cut_off", running=self.gate.running)
-        await self._server.stop(0.25 if idle else 0)
+        await self._transport.stop(0.25 if idle else 0)
         await self._resources.aclose()
         self._log.info("stopped")
 
     async def wait(self) -> None:
         """Wait until the server has stopped."""
-        await self._server.wait_for_termination()
+        await self._transport.wait_for_termination()
         if self._stopped is not None:
             await asyncio.shield(self._stopped)
 
@@ -330,21 +322,3 @@ class Server:
         await self.stop()
 
 
-def _options(settings: Settings) -> list[tuple[str, int]]:
-    return [
-        ("grpc.max_receive_message_length", settings.max_request_bytes),
-        ("grpc.max_send_message_length", 64 << 20),
-        ("grpc.max_concurrent_streams", settings.max_streams),
-        # Off for one process, so that a second server on an address is told that it is taken.
-        ("grpc.so_reuseport", int(settings.workers > 1)),
-        ("grpc.keepalive_time_ms", int(settings.keepalive_s * 1000)),
-        ("grpc.keepalive_timeout_ms", int(settings.keepalive_timeout_s * 1000)),
-        # The time before alone ends nothing: an answer may take a minute unless this says otherwise.
-        ("grpc.http2.ping_timeout_ms", int(settings.keepalive_timeout_s * 1000)),
-        # By default gRPC stops asking after two questions, until there is something to send again.
-        ("grpc.http2.max_pings_without_data", 0),
-        # Clients may ask as often as every ten seconds.
-        ("grpc.keepalive_permit_without_calls", 1),
-        ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
-        ("grpc.http2.max_ping_strikes", 3),
-    ]

@@ -21,7 +21,7 @@ from sixledger.service.store import StoreError
 
 def _started(server: Server) -> None:
     # No setting offers the echo: only this process does.
-    server._server.add_generic_rpc_handlers((handler(),))
+    server._transport.add_generic_rpc_handlers((handler(),))
     pipes.say(address=server.address, pid=os.getpid())
 
 
