@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 import pytest
-from sixledger.service.server import loop_factory
+from sixledger.service.process import loop_factory
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -133,7 +133,7 @@ async def _pings(raw: RawClient) -> None:
 
 
 async def _taken_back(raw: RawClient) -> None:
-    for _ in range(3000):
+    for _ in range(20_000):
         raw.engine.reset_stream(await raw.call(PLAY, end=False))
     await raw.flush()
     await raw.until(lambda event: isinstance(event, ngh2.PingAcknowledged))

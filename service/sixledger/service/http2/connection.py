@@ -30,6 +30,8 @@ CONFIGURATION = ngh2.Configuration(
     auto_window_update=False,
     max_inbound_header_list_size=4 * MAX_HEADERS,
     max_inbound_header_count=4 * MAX_HEADER_COUNT,
+    # Calls taken back at once: so many, and a second. Behind a proxy, everybody who closes a page takes back a stream.
+    stream_reset_rate_limit=(10_000, 1_000),
 )
 #: Seconds for which an end waits until handlers have noticed and the last statuses are on the way, and then again until
 #: the other end has taken them.
