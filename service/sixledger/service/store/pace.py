@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
-#: A write may stop the loop so long, in seconds.
+#: The loop may wait so long for a write, in seconds.
 ALLOWED_S = 0.001
 #: Seconds beyond that, not made up for by quick writes, after which the loop is left alone.
 PATIENCE_S = 0.005
@@ -19,7 +19,7 @@ REST = 50
 
 
 class Pace:
-    """Judges a disk by how long it stops the loop. A single slow write is forgiven, more are not."""
+    """Judges a disk by how long the loop waits for it. A single slow write is forgiven, more are not."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         """`clock` gives seconds."""
@@ -34,7 +34,7 @@ class Pace:
         return self._clock() >= self._rests_until
 
     def took(self, seconds: float) -> None:
-        """A write has stopped the loop so long."""
+        """The loop has waited so long for a write."""
         excess = self._excess_s + seconds - ALLOWED_S
         if excess > PATIENCE_S:
             self._rests_until = self._clock() + REST * excess
