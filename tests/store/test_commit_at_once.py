@@ -81,19 +81,19 @@ async def test_what_the_next_turns_of_the_loop_bring_is_written_together(
 
 
 async def test_a_large_batch_waits_for_nothing(commits: GroupCommit[str, str], disk: Disk) -> None:
-    futures = [commits.submit(bytes((number,)), f"job {number}", 1) for number in range(40)]
+    futures = [commits.submit(bytes((number,)), f"job {number}", 1) for number in range(70)]
     await asyncio.sleep(0)
-    assert [len(jobs) for _, jobs in disk.batches] == [40]
+    assert [len(jobs) for _, jobs in disk.batches] == [70]
     await asyncio.gather(*futures)
 
 
 async def test_waiting_has_an_end_though_something_comes_every_turn(commits: GroupCommit[str, str], disk: Disk) -> None:
     futures = []
-    for number in range(20):
+    for number in range(50):
         futures.append(commits.submit(bytes((number,)), f"job {number}", 1))
         await asyncio.sleep(0.001)
     await asyncio.gather(*futures)
-    assert len(disk.batches) >= 4
+    assert len(disk.batches) >= 3
 
 
 async def test_jobs_of_one_key_keep_their_order(commits: GroupCommit[str, str], disk: Disk) -> None:
