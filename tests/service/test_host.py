@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from sixledger.engine.registry import Registry
+from sixledger.ledger.records import redact
 from sixledger.service.errors import ServiceError
 from sixledger.service.store import Entry, MemoryStore, SqliteStore, Store, StoreError
 from sixledger.v1 import error_pb2, record_pb2
@@ -259,3 +260,28 @@ async def test_a_ruleset_of_another_release_is_not_called_broken() -> None:
         older = replica(store, table.clock, registry=Registry([]))
         view = pb.GetViewRequest(match_id=match.match_id)
         assert await reason(older.servicer.GetView(view)) == error_pb2.REASON_UNKNOWN_GAME
+
+
+async def test_an_answer_is_byte_for_byte_the_message_of_what_the_seat_may_see() -> None:
+    """Whether nothing is withheld, some openings are, or older ones come late; and again when it is asked for again."""
+    async with hosting() as (table, store):
+        match = await table.start(options=TWO_ROUNDS)
+        asked: list[tuple[pb.SubmitCommandRequest, pb.SubmitCommandResponse]] = []
+        withheld = late = 0
+        while not (await table.host.fresh(match.match_id)).match.over:
+            request = await table.request(match)
+            data = await table.servicer.SubmitCommandEncoded(request)
+            reply = pb.SubmitCommandResponse.FromString(data)
+            assert reply.SerializeToString(deterministic=True) == data
+            whole = record_pb2.Record.FromString((await ledger_of(store, match.match_id))[-1])
+            assert (reply.record.body, reply.record.hash) == (whole.body, whole.hash)
+            seat, hosted = match.tokens.index(request.act.token), await table.host.hosted(match.match_id)
+            assert reply.record == redact(whole, seat, hosted.match.revealed)
+            withheld += len(reply.record.openings) < len(whole.openings)
+            late += len(reply.late_openings) > 0
+            asked.append((request, reply))
+        assert withheld
+        assert late
+        table.host._cache.drop(match.match_id)  # so that all is read from the store
+        for request, reply in asked:
+            assert await table.servicer.SubmitCommand(request) == reply

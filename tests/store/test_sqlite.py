@@ -219,6 +219,24 @@ async def test_reads_do_not_wait_for_the_writer(path: Path) -> None:
         assert await append == Appended()
 
 
+async def test_the_lock_of_another_program_does_not_stop_the_loop(path: Path) -> None:
+    async with SqliteStore(path) as store:
+        row, _ = await new_match(store)
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        appending = asyncio.ensure_future(store.append(new_entry(row.match_id, 1)))
+        begun, longest = time.perf_counter(), 0.0
+        while time.perf_counter() - begun < 0.5:
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.perf_counter() - before)
+        assert not appending.done()
+        other.execute("ROLLBACK")
+        other.close()
+        assert await appending == Appended()
+    assert longest < 0.4, "the loop waited for the lock"
+
+
 async def test_the_log_does_not_grow_for_ever_under_load(path: Path) -> None:
     settings = SqliteSettings(checkpoint_bytes=300_000, wal_restart_bytes=600_000)
     async with SqliteStore(path, settings) as store:

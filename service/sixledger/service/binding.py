@@ -3,7 +3,7 @@
 A servicer has a coroutine method for each call, named like it: it takes a message (or iterates messages)
 and returns one (or yields some), and raises ServiceError. Messages are read and written here, not by the
 transport, so that bytes that are no message get a reason like every other error. A servicer that has its
-replies as bytes yields them from a method named `<call>Encoded` beside the other one.
+replies as bytes gives or yields them from a method named `<call>Encoded` beside the other one.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def _handler(method: MethodDescriptor, behaviour: Callable[[Any], Any]) -> Any:
         return grpc.unary_stream_rpc_method_handler(unary_stream)
 
     async def unary_unary(data: bytes, context: Any) -> bytes:
-        reply: Message = await behaviour(read(data))
-        return reply.SerializeToString()
+        reply: Message | bytes = await behaviour(read(data))
+        return reply if isinstance(reply, bytes) else reply.SerializeToString()
 
     return grpc.unary_unary_rpc_method_handler(unary_unary)
 

@@ -128,6 +128,13 @@ class Hosted:
         index = bisect_right(self._marks, (seq, 1 << 32))
         return self._marks[index - 1][1] if index else 0
 
+    def revealed_around(self, seq: int) -> tuple[int, int]:
+        """The highest epoch that was revealed before record `seq`, and by it."""
+        if not self._marks or self._marks[-1][0] < seq:  # as for almost every new record
+            revealed = self._marks[-1][1] if self._marks else 0
+            return revealed, revealed
+        return self.revealed_at(seq - 1), self.revealed_at(seq)
+
     def sealed_since(self, seq: int) -> int:
         """The oldest record with a seal that was still shut just before record `seq` by the reveals then known."""
         index = bisect_right(self._marks, (seq - 1, 1 << 32))

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
+from sixledger.ledger import wire
 from sixledger.ledger.clocks import reading
 from sixledger.ledger.fairness import fairness, promised
 from sixledger.ledger.records import redact
@@ -24,6 +25,7 @@ from sixledger.service.idempotency import created_match_id
 from sixledger.service.lobby import Lobby, OwnerRules, rematch_request
 from sixledger.service.paging import page_token, read_page_token
 from sixledger.service.play import PlayLimits, PlayStream
+from sixledger.service.redaction import posted_for
 from sixledger.service.restored import is_restored
 from sixledger.service.store import Cursor
 from sixledger.service.tokens import TokenMint
@@ -36,6 +38,11 @@ MAX_COMMANDS = 100
 _SUBMIT_COMMANDS = "/sixledger.v1.MatchService/SubmitCommands"
 #: A page of records ends when it has this many bytes.
 MAX_PAGE_BYTES = 2_000_000
+
+#: Of a SubmitCommandResponse: the keys of fields that are always there, and the number of one that is not.
+_RECORD = wire.key(pb.SubmitCommandResponse.RECORD_FIELD_NUMBER)
+_HEAD = wire.key(pb.SubmitCommandResponse.HEAD_FIELD_NUMBER)
+_LATE = pb.SubmitCommandResponse.LATE_OPENINGS_FIELD_NUMBER
 
 
 class MatchServicer(Lobby):
@@ -81,11 +88,21 @@ class MatchServicer(Lobby):
         record, _ = await self._shown(posted, seat)
         return pb.RevealContributionResponse(record=record, head=self._host.head(posted.hosted, posted))
 
+    async def SubmitCommandEncoded(self, request: pb.SubmitCommandRequest) -> bytes:  # noqa: N802
+        """Play a command: a serialised SubmitCommandResponse."""
+        seat, posted = await self._submit(request)
+        record, late = await posted_for(self._host, posted, seat)
+        head = self._host.head(posted.hosted, posted).encode()
+        # Put together from bytes: by far the most frequent call, and the record is serialised already.
+        parts = [_RECORD, wire.varint(len(record)), record]
+        if late:
+            parts.append(wire.repeated(_LATE, [each.SerializeToString() for each in late]))
+        parts += (_HEAD, wire.varint(len(head)), head)
+        return b"".join(parts)
+
     async def SubmitCommand(self, request: pb.SubmitCommandRequest) -> pb.SubmitCommandResponse:  # noqa: N802
         """Play a command."""
-        seat, posted = await self._submit(request)
-        record, late = await self._shown(posted, seat)
-        return pb.SubmitCommandResponse(record=record, late_openings=late, head=self._host.head(posted.hosted, posted))
+        return pb.SubmitCommandResponse.FromString(await self.SubmitCommandEncoded(request))
 
     async def SubmitCommands(self, request: pb.SubmitCommandsRequest) -> pb.SubmitCommandsResponse:  # noqa: N802
         """Play several commands of any matches."""
@@ -107,7 +124,7 @@ class MatchServicer(Lobby):
         for command, result in line:
             started = time.perf_counter()
             try:
-                result.reply.CopyFrom(await self.SubmitCommand(command))
+                result.reply.ParseFromString(await self.SubmitCommandEncoded(command))
             except Exception as error:
                 result.failure.CopyFrom(failure(report(self._log, _SUBMIT_COMMANDS, error, started)))
 
@@ -293,11 +310,12 @@ class MatchServicer(Lobby):
 
     async def _submit(self, request: pb.SubmitCommandRequest) -> tuple[int, Posted]:
         """Play a command: the seat, and its record."""
-        seat, action = self._action(request.act)
-        check_command(request.command)
+        act, command = request.act, request.command
+        seat, action = self._action(act)
+        check_command(command)
         action.cause.decision = request.decision
-        action.command = request.command
-        return seat, await self._host.act(request.act.match_id, action)
+        action.command = command
+        return seat, await self._host.act(act.match_id, action)
 
     def _viewer(self, match_id: bytes, token: str) -> int | None:
         return self._tokens.check_viewer(token, check_match_id(match_id), self._host.clock())

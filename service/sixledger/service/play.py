@@ -18,7 +18,7 @@ from sixledger.service.errors import ServiceError, malformed, unavailable
 from sixledger.service.failures import CallLog, failure, report
 from sixledger.service.host import Posted
 from sixledger.service.hub import NO_MATCH, Waiter
-from sixledger.service.redaction import record_for
+from sixledger.service.redaction import posted_for
 from sixledger.service.watch import Following, Pulse
 from sixledger.v1 import error_pb2
 from sixledger.v1 import match_service_pb2 as pb
@@ -79,9 +79,10 @@ class PlayStream:
         self._viewer = viewer
         self._limits = limits
         self._log = log
+        self._loop = asyncio.get_running_loop()
         #: Orders by match, the one in work first; and the tasks that work on the lines.
         self._lines: dict[bytes, deque[pb.PlayOrder]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[bytes, asyncio.Task[None]] = {}
         self._in_flight = 0
         self._room = Waiter()
         #: Answers that wait to be taken.
@@ -107,7 +108,7 @@ class PlayStream:
         Raises MALFORMED for a request that cannot be read.
         """
         hub, out = self._host.hub, self._out
-        clock, heartbeat_s = asyncio.get_running_loop().time, self._pulse.timing.heartbeat_s
+        clock, heartbeat_s = self._loop.time, self._pulse.timing.heartbeat_s
         reader = asyncio.create_task(self._read(requests))
         reader.add_done_callback(lambda _: out.hint())
         hub.add(NO_MATCH, out)
@@ -142,7 +143,7 @@ class PlayStream:
             self._pulse.leave()
             for _, following in self._followed.values():
                 following.close()
-            left = [reader, *self._tasks]
+            left = [reader, *self._tasks.values()]
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
@@ -216,9 +217,7 @@ class PlayStream:
             line.append(order)
             return
         self._lines[match_id] = line = deque((order,))
-        task = asyncio.create_task(self._work(match_id, line))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks[match_id] = self._loop.create_task(self._work(match_id, line))
 
     async def _work(self, match_id: bytes, line: deque[pb.PlayOrder]) -> None:
         """Answer the orders of one match, one after the other."""
@@ -234,7 +233,7 @@ class PlayStream:
                 self._answers.append(answer)
                 self._out.hint()
             line.popleft()
-        del self._lines[match_id]
+        del self._lines[match_id], self._tasks[match_id]
 
     # -- answering ---------------------------------------------------------------------------------
 
@@ -263,9 +262,8 @@ class PlayStream:
         parts = [_SEQ, wire.varint(seq)]
         _, following = self._followed.get((match_id, seat), (0, None)) if self._followed else (0, None)
         if following is None or order.with_record or seq < following.first_seq:
-            shown, late = await record_for(self._host, posted.hosted, seq, posted.record, seat)
             # Put together from bytes: by far the most frequent answer, and a record is copied for nothing else.
-            record = shown.SerializeToString()
+            record, late = await posted_for(self._host, posted, seat)
             parts += (_RECORD, wire.varint(len(record)), record)
             if late:
                 number = pb.PlayedCommand.LATE_OPENINGS_FIELD_NUMBER
@@ -277,7 +275,7 @@ class PlayStream:
 
     def _head_is_due(self, match_id: bytes, posted: Posted) -> bool:
         match = posted.hosted.match
-        now, heads = asyncio.get_running_loop().time(), self._heads
+        now, heads = self._loop.time(), self._heads
         last = heads.get(match_id)
         if last is not None and now - last < self._pulse.timing.head_s:
             return match.over and posted.seq == match.seq

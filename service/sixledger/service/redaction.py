@@ -6,7 +6,7 @@ A viewer is a seat, or None for a spectator.
 from __future__ import annotations
 
 from sixledger.ledger.records import late_openings, redact
-from sixledger.service.host import MatchHost
+from sixledger.service.host import MatchHost, Posted
 from sixledger.service.hosted import Hosted
 from sixledger.v1 import match_service_pb2, record_pb2
 
@@ -19,7 +19,7 @@ async def record_for(
     `record` is whole. A record that reveals an epoch opens every seal of that epoch, also in the records
     before it; those come as late openings, in the same reply.
     """
-    before, after = hosted.revealed_at(seq - 1), hosted.revealed_at(seq)
+    before, after = hosted.revealed_around(seq)
     shown = redact(record, viewer, after)
     if after == before:
         return shown, []
@@ -29,6 +29,15 @@ async def record_for(
         if openings := late_openings(earlier, viewer, before, after):
             late.append(record_pb2.LateOpenings(seq=number, openings=openings))
     return shown, late
+
+
+async def posted_for(
+    host: MatchHost, posted: Posted, viewer: int | None
+) -> tuple[bytes, list[record_pb2.LateOpenings]]:
+    """As `record_for` for a record that was posted, the record serialised: as it was stored if nothing is withheld."""
+    record = posted.record
+    shown, late = await record_for(host, posted.hosted, posted.seq, record, viewer)
+    return posted.data if shown is record and posted.data else shown.SerializeToString(), late
 
 
 async def item_for(

@@ -105,6 +105,19 @@ class Entry:
     #: New value of the match row, if it changes; 0: no timer is armed any more.
     next_deadline_us: int | None = None
 
+    @property
+    def is_plain(self) -> bool:
+        """True if nothing changes but that there is a record more: so it is for almost every command."""
+        return (
+            self.status is None
+            and self.joined is None
+            and self.display_name is None
+            and self.seats is None
+            and self.bot is None
+            and self.floor is None
+            and self.next_deadline_us is None
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Appended:

@@ -1,8 +1,8 @@
 """How jobs gather into batches: whatever arrives during a flush is the next batch.
 
 There is no waiting window. An idle writer takes a single job at once; under load the batches grow by
-themselves to what arrives during a flush. How a batch is written is for the subclasses to say: on a thread
-(`group_commit`) or on the loop (`loop_commit`).
+themselves to what arrives during a flush. How a batch is written is for the subclasses to say: blocking, on a
+thread or in a short stop of the loop (`group_commit`), or as a coroutine (`loop_commit`).
 """
 
 from __future__ import annotations
@@ -81,13 +81,19 @@ class Gathering(ABC, Generic[J, R]):
     def _end(self) -> None:
         """No batch will follow."""
 
+    def _waits(self) -> bool:
+        """True if the batch that is due should wait for what the next turn of the loop brings."""
+        return False
+
     def _hand_over(self) -> None:
-        if self._backlog:
+        if not self._backlog:
+            self._busy = False
+            if self._closed:
+                self._end()
+        elif self._waits():
+            self._loop.call_soon(self._hand_over)
+        else:
             self._begin(self._take())
-            return
-        self._busy = False
-        if self._closed:
-            self._end()
 
     def _take(self) -> list[Waiter[J, R]]:
         batch: list[Waiter[J, R]] = []
@@ -115,14 +121,19 @@ class Gathering(ABC, Generic[J, R]):
             for waiter in batch:
                 if not waiter.future.done():
                     waiter.future.set_exception(_failed(failure))
-            return
-        for waiter, result in zip(batch, results, strict=True):
-            if waiter.future.done():  # its caller was cancelled
-                continue
-            if isinstance(result, StoreError):
-                waiter.future.set_exception(result)
-            else:
-                waiter.future.set_result(result)
+        else:
+            answer(batch, results)
+
+
+def answer(batch: Sequence[Waiter[J, R]], results: Sequence[R | StoreError]) -> None:
+    """Give each caller its result."""
+    for (_, _, _, future), result in zip(batch, results, strict=True):
+        if future.done():  # its caller was cancelled
+            continue
+        if isinstance(result, StoreError):
+            future.set_exception(result)
+        else:
+            future.set_result(result)
 
 
 def _failed(failure: Exception | None) -> StoreError:

@@ -180,13 +180,7 @@ def _check_fields(entry: Entry) -> None:
         and 0 <= entry.kind <= _MAX_U32
         and 0 <= entry.seat <= _MAX_U32
         and len(entry.record) <= MAX_RECORD_BYTES
-        and entry.status is None
-        and entry.joined is None
-        and entry.display_name is None
-        and entry.seats is None
-        and entry.bot is None
-        and entry.floor is None
-        and entry.next_deadline_us is None
+        and entry.is_plain
     ):
         return
     check_id("match_id", entry.match_id)

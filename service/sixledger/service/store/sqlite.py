@@ -48,7 +48,7 @@ from sixledger.service.store.sqlite_archive import Leave, Return
 from sixledger.service.store.sqlite_checkpoint import Checkpointer
 from sixledger.service.store.sqlite_lock import FileLock
 from sixledger.service.store.sqlite_reader import Reader
-from sixledger.service.store.sqlite_schema import check_library, connect, create_file, prepare
+from sixledger.service.store.sqlite_schema import LOCK_TIMEOUT_S, check_library, connect, create_file, prepare
 from sixledger.service.store.sqlite_writer import (
     ERASE_NAMES,
     PUT_API_KEY,
@@ -95,9 +95,9 @@ class SqliteSettings:
 class SqliteStore(Store):
     """A store in the file `path`, with `-wal`, `-shm` and `.lock` beside it.
 
-    Appends of all matches meet in one writer thread, which commits whatever has gathered (DESIGN 8);
-    reads have connections of their own and never wait for it. A commit is on the disk when its
-    appends return (WAL with `synchronous=FULL`).
+    Appends of all matches meet in one writer, which commits whatever has gathered (DESIGN 8): on the loop while the
+    disk is quick, else on a thread. Reads have connections of their own and never wait for it. A commit is on the
+    disk when its appends return (WAL with `synchronous=FULL`).
     """
 
     def __init__(self, path: str | Path, settings: SqliteSettings | None = None) -> None:
@@ -301,8 +301,14 @@ class _Engine:
         self._resources = ExitStack()
         self._idle: list[Reader] = []
         self.commits: GroupCommit[Job | Aside | Leave | Return, AppendResult] = GroupCommit(
-            self._write, max_jobs=settings.max_batch, max_bytes=settings.max_batch_bytes, wrote=flushed
+            self._write,
+            max_jobs=settings.max_batch,
+            max_bytes=settings.max_batch_bytes,
+            wrote=flushed,
+            write_at_once=self._write_at_once,
         )
+        #: Whether the writer waits for locks of other programs.
+        self._patient = True
         self.threads = ThreadPoolExecutor(settings.readers, "store-reader")
 
     def start(self) -> None:
@@ -361,7 +367,25 @@ class _Engine:
         """Floors of tokens by match id and seat, as they are now."""
         return self._writer.floors
 
+    def _write_at_once(self, jobs: Sequence[Job | Aside | Leave | Return]) -> list[AppendResult] | None:
+        """Write in no more time than a commit takes; None if it could take longer. Raises if the database is locked."""
+        # A checkpoint, of others or to come, keeps the disk busy; and records in an archive can be many.
+        if self._checkpointer.is_busy or any(isinstance(job, Leave | Return) for job in jobs):
+            return None
+        self._wait_for_locks(wait=False)
+        return self._commit(jobs)
+
     def _write(self, jobs: Sequence[Job | Aside | Leave | Return]) -> list[AppendResult]:
+        self._wait_for_locks(wait=True)
+        return self._commit(jobs)
+
+    def _wait_for_locks(self, *, wait: bool) -> None:
+        """Let the writer wait for locks, as it may on its thread, or not."""
+        if wait != self._patient:
+            self._connection.execute(f"PRAGMA busy_timeout = {LOCK_TIMEOUT_S * 1000 if wait else 0:d}")
+            self._patient = wait
+
+    def _commit(self, jobs: Sequence[Job | Aside | Leave | Return]) -> list[AppendResult]:
         results = self._writer.write_all(jobs)
         rows = sum(isinstance(result, Appended) for result in results)
         if rows:

@@ -39,8 +39,13 @@ class Checkpointer:
         """Start the thread."""
         self._thread.start()
 
+    @property
+    def is_busy(self) -> bool:
+        """True while a checkpoint runs, and if the next commit will be followed by one of the writer."""
+        return self._running or self._too_long
+
     def after_commit(self, writer: sqlite3.Connection, rows: int, record_bytes: int) -> None:
-        """Take note of a commit of `rows` records. Only the writer's thread calls it, outside a transaction."""
+        """Take note of a commit of `rows` records. Only the writer calls it, outside a transaction."""
         # A record changes a page for its place and one for its idempotency key: an estimate is enough.
         self._unchecked += 2 * rows * self._page_size + record_bytes
         if self._running:

@@ -15,6 +15,9 @@ APPLICATION_ID = 0x364C4752
 #: RETURNING, and the repairs of WAL that came with it.
 OLDEST_SQLITE = (3, 35, 0)
 
+#: Seconds that a connection waits for the lock of another program.
+LOCK_TIMEOUT_S = 5
+
 #: The place of a record is its match's number and its own in one integer: `match << SEQ_BITS | seq`.
 SEQ_BITS = 32
 
@@ -91,7 +94,9 @@ def connect(path: Path, *, cache_kib: int, writes: bool = False) -> sqlite3.Conn
     `cache_kib` bounds its page cache. `writes` is for the only connection that may change a row.
     """
     # 256 statements: the writer has one for each number of rows up to its chunk, per table.
-    connection = sqlite3.connect(path, timeout=5, isolation_level=None, check_same_thread=False, cached_statements=256)
+    connection = sqlite3.connect(
+        path, timeout=LOCK_TIMEOUT_S, isolation_level=None, check_same_thread=False, cached_statements=256
+    )
     try:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute(f"PRAGMA cache_size = -{cache_kib:d}")

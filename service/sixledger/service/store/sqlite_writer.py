@@ -287,15 +287,7 @@ class BatchWriter:
                     ),
                 ))  # fmt: skip
             arrivals += (number, match, entry.seq, entry.kind, entry.seat, entry.request_id, entry.record)
-            if (
-                entry.status is not None
-                or entry.joined is not None
-                or entry.display_name is not None
-                or entry.seats is not None
-                or entry.bot is not None
-                or entry.floor is not None
-                or entry.next_deadline_us is not None
-            ):
+            if not entry.is_plain:
                 others += _changes(match, entry)
         return arrivals, others
 
