@@ -144,12 +144,21 @@ async def test_frames_that_were_cut_off_by_a_refusal_use_up_no_credit(monkeypatc
             raw.writer.write(cut[-100:])
 
 
-async def test_a_status_waits_for_credit_before_the_caller_is_told_to_stop() -> None:
-    """A reset that overtakes the status would hide it."""
+async def test_a_status_waits_for_credit_before_the_caller_is_told_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reset that overtakes the status would hide it. The server does not ask again and again meanwhile."""
+    flushes, flush = 0, connections.Connection._flush
+
+    def counted(self: connections.Connection) -> None:
+        nonlocal flushes
+        flushes += 1
+        flush(self)
+
+    monkeypatch.setattr(connections.Connection, "_flush", counted)
     settings = {ngh2.Setting.INITIAL_WINDOW_SIZE: 0}
     async with serving() as (_, port), raw_client(port, settings) as raw:
         stream = await raw.call(HOLD, end=False, grpc_timeout=b"100m")
         await raw.nothing(0.3, ngh2.StreamReset)
+        assert flushes < 20
         raw.engine.update_settings({ngh2.Setting.INITIAL_WINDOW_SIZE: 1000})
         await raw.flush()
         assert await raw.status(stream) == ("4", "the deadline has passed")

@@ -359,7 +359,7 @@ class Connection(asyncio.Protocol):
                     left.append(stream_id)
                 else:
                     self._engine.reset_stream(stream_id, ngh2.ErrorCode.NO_ERROR)
-            self.flush_soon()
+                    self.flush_soon()
         self._half_open = left
 
     def _release(self, *, every: bool = False) -> None:
