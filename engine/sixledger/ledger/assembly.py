@@ -83,16 +83,16 @@ def _assemble(
     for audience, epoch, value in secrets:
         shape += (audience, epoch, len(value))
     size = wire.varint(len(body))
-    behind = like[1 + len(size) + len(body) :]
+    end = 1 + len(size) + len(body)  # of the body in the record
     sealing, begin = hashing.seal_start(match, seq), hashing.begin
     chained = seals = openings = b""  # of these few, joining lists costs more
-    for (_, _, value), (number, in_chain, in_record, before, between, at) in zip(secrets, _places(*shape), strict=True):
-        salt = hashing.salt(salt_key, previous, seq, number, value) if salt_key else behind[at : at + 32]
+    for (_, _, value), (number, in_chain, in_record, before, between, at) in zip(secrets, _places(*shape)):  # noqa: B905
+        salt = hashing.salt(salt_key, previous, seq, number, value) if salt_key else like[end + at : end + at + 32]
         sha256 = begin()
-        sha256.update(sealing + number + salt + value)
+        sha256.update(b"%b%b%b%b" % (sealing, number, salt, value))
         commitment = sha256.digest()
         chained += in_chain + commitment
         seals += in_record + commitment
-        openings += before + salt + between + value
+        openings += b"%b%b%b%b" % (before, salt, between, value)
     record_hash = hashing.linked(match, seq, previous, body, len(secrets), chained)
-    return b"".join((b"\x0a", size, body, seals, openings, b"\x22\x20", record_hash)), record_hash
+    return b"\x0a%b%b%b%b\x22\x20%b" % (size, body, seals, openings, record_hash), record_hash

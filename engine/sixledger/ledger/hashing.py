@@ -68,7 +68,7 @@ def linked(match: bytes, seq: int, previous: bytes, body: bytes, count: int, sea
     """H_n, from its seals in bytes: `in_chain` and commitment of each of the `count`."""
     of_body, whole = begin(), begin()
     of_body.update(body)
-    whole.update(b"sixledger/record/1\n" + match + _RECORD(seq, previous, of_body.digest(), count) + seals)
+    whole.update(b"sixledger/record/1\n%b%b%b" % (match, _RECORD(seq, previous, of_body.digest(), count), seals))
     return whole.digest()
 
 

@@ -61,7 +61,8 @@ def carry_out(
         if value is not None:
             secrets.append((audience, epoch_of(state), value))
         evolve(state, event)
-    due = epoch_of(state) if game.outcome(state) is not None else epoch_of(state) - 1
+    epoch = epoch_of(state)
+    due = epoch if game.outcome(state) is not None else epoch - 1
     reveals = _reveal(match, due, seeds) if due > match.seeds.known else ()
     cause = wire.command_cause(seat, request_id, match.open_decision.number, observed_head, key_id, signature)
     body = wire.body(match.match_id, match.seq + 1, time_us, cause, command.public, fields, (), reveals)

@@ -68,10 +68,10 @@ class Quick:
         except (Malformed, MalformedCommand) as error:
             raise Untidy from error
         key = match.seats[seat].public_key
-        if bool(key) != bool(signature) or (value and in_the_open):
-            raise Untidy
         claim: keys.Claim | None = None
-        if key:
+        if key or signature:
+            if not (key and signature) or (value and in_the_open):
+                raise Untidy
             # As `acts.act_fault` says, but for the signature itself.
             observed, key_id, kind = cause.observed_head, keys.key_id(key), keys.ActKind.COMMAND
             if observed not in match.recent:
@@ -79,6 +79,8 @@ class Quick:
             decision = match.open_decision.number
             message = keys.act_message(match.match_id, seat, kind, decision, observed, request_id, data)
             claim = keys.Claim(key, signature, message)
+        elif in_the_open:
+            raise Untidy
         chance = self._chance
         if chance is None:  # the entropy of a match that runs does not change
             chance = self._chance = self._seeds.chance(match.entropy)
