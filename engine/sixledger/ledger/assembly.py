@@ -86,7 +86,8 @@ def _assemble(
     end = 1 + len(size) + len(body)  # of the body in the record
     sealing, begin = hashing.seal_start(match, seq), hashing.begin
     chained = seals = openings = b""  # of these few, joining lists costs more
-    for (_, _, value), (number, in_chain, in_record, before, between, at) in zip(secrets, _places(*shape)):  # noqa: B905
+    places = zip(secrets, _places(*shape))  # noqa: B905 - as many by construction, and looking has its price
+    for (_, _, value), (number, in_chain, in_record, before, between, at) in places:
         salt = hashing.salt(salt_key, previous, seq, number, value) if salt_key else like[end + at : end + at + 32]
         sha256 = begin()
         sha256.update(b"%b%b%b%b" % (sealing, number, salt, value))
