@@ -85,7 +85,14 @@ def measure(folder: Path, rounds: int, seconds: float, matches: int) -> dict[str
         if not (packages / "node_modules" / "boardgame.io").is_dir():
             fetch(packages)
         store = Path(temporary) / "store"
-        settings = json.dumps({"data_dir": str(store), "store": f"sqlite:{store}/matches.db", "cached_matches": 8192})
+        settings = json.dumps(
+            {
+                "data_dir": str(store),
+                "store": f"sqlite:{store}/matches.db",
+                "cached_matches": 8192,
+                "transport": os.environ.get("SIXLEDGER_TRANSPORT", "grpcio"),
+            }
+        )
         store.mkdir()
         environment = {**os.environ, "NODE_ENV": "production", "NODE_PATH": str(packages / "node_modules")}
         with (

@@ -98,7 +98,7 @@ def _size(record: record_pb2.Record) -> int:
 
 
 def run(matches: int = 4, rounds: int = 25) -> Report:
-    """Measure with so many matches in so many rounds: many short ones, since a machine changes its speed in a second."""
+    """Measure with so many matches in so many rounds: short ones, since a machine changes its speed in a second."""
     played = [Played(number) for number in range(matches)]
     records = sum(len(each.table.records) for each in played)
     signed = [Played(number, signed=True) for number in range(max(matches // 4, 1))]

@@ -292,17 +292,21 @@ def check_result(result: dict[str, Any]) -> None:
 _TINY = ("--quick", "--seconds", "0.3", "--warmup", "0.1", "--concurrency", "4")
 
 
-def test_a_run_writes_json_and_a_picture(quick: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("transport", ["grpcio", "http2"])
+def test_a_run_writes_json_and_a_picture(
+    quick: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, transport: str
+) -> None:
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     monkeypatch.setenv("SIXLEDGER_API_KEY", "sixl_of_another_server")  # its own server would refuse it
-    ran = quick("bench", "unary", *_TINY, "--json", "found.json", "--picture", "found.svg")
+    ran = quick("bench", "unary", *_TINY, "--transport", transport, "--json", "found.json", "--picture", "found.svg")
     assert (ran.status, ran.err) == (0, "")
     assert "unary: commands, a call each" in ran.out
     assert "p99 by the echo's at the same rate" in ran.out
     document = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
-    assert (document["format"], document["server"]) == (1, {"own": True, "store": "sqlite"})
+    assert document["format"] == 1
+    assert document["server"] == {"own": True, "store": "sqlite", "transport": transport}
     assert document["machine"]["cores"] == os.cpu_count()
     (result,) = document["results"]
     check_result(result)
@@ -412,6 +416,7 @@ def test_a_database_is_of_this_machine_only_if_every_host_is_that_the_driver_may
         (("unary", "--server", "10.0.0.7:7655"), UNUSABLE, "only with --i-own-this-server"),
         (("unary", "--server", "127.example.org:7655"), UNUSABLE, "only with --i-own-this-server"),
         (("unary", "--server", "[::1]:1", "--store", "memory"), UNUSABLE, "leave --server or --store out"),
+        (("unary", "--server", "[::1]:1", "--transport", "http2"), UNUSABLE, "leave --server or --transport out"),
         (("unary", "--server-pid", "1"), UNUSABLE, "--server-pid and --database-pid belong to --server"),
         (("unary", "--store", "mysql"), UNUSABLE, "--store is sqlite, memory, postgres"),
         (("unary", "--store", "postgres"), UNUSABLE, "name the database in SIXLEDGER_BENCH_DSN"),

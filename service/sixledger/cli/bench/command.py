@@ -48,6 +48,10 @@ def bench(
             f"database that {DSN} names. It gets thousands of matches: use one of its own. Default: sqlite."
         ),
     ] = None,
+    transport: Annotated[
+        Literal["grpcio", "http2"] | None,
+        Parameter(help="What carries the calls of its own server, the echo among them. Default: grpcio."),
+    ] = None,
     rate: Annotated[
         float | None, Parameter(validator=_number(0.01, 100_000), help="Send so many requests a second.")
     ] = None,
@@ -96,6 +100,8 @@ def bench(
         raise unusable("--rate, --saturate and --half are three ways: give one")
     if server is not None and store is not None:
         raise unusable("--store is for a server of its own: leave --server or --store out")
+    if server is not None and transport is not None:
+        raise unusable("--transport is for a server of its own: leave --server or --transport out")
     if server is None and (server_pid or database_pid):
         raise unusable("--server-pid and --database-pid belong to --server; it knows its own server")
     kinds = _kinds(scenarios)
@@ -110,7 +116,8 @@ def bench(
     base = {"address": server or "", "seed": seed, "arrivals": arrivals, "tls": tls, "shows_key": server is not None}
     pids = {"server_pid": server_pid, "database_pid": database_pid}
     plans = [_plan(kind, wanted, {**base, **pids}) for kind in kinds]
-    return _run(plans, url if server is None else None, json_file, picture, check=check)
+    own = None if server is not None else (url, transport or "grpcio")
+    return _run(plans, own, json_file, picture, check=check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +224,10 @@ def _is_local(host: str) -> bool:
     return host in ("", "localhost", "::1") or (host.startswith("127.") and host.replace(".", "").isdigit())
 
 
-def _run(plans: list[Plan], store: str | None, json_file: Path | None, picture: Path | None, *, check: bool) -> int:
-    """Measure, tell, and write files."""
+def _run(
+    plans: list[Plan], own: tuple[str, str] | None, json_file: Path | None, picture: Path | None, *, check: bool
+) -> int:
+    """Measure, tell, and write files. `own`: store and transport of a server for each scenario."""
     from sixledger.cli.bench.machine import in_words, machine
     from sixledger.cli.bench.picture import picture as draw
     from sixledger.cli.bench.report import missed, problems, report
@@ -227,7 +236,7 @@ def _run(plans: list[Plan], store: str | None, json_file: Path | None, picture: 
     found_machine = machine()
     results: list[dict[str, Any]] = []
     for plan in plans:
-        result = _measure(plan, store)
+        result = _measure(plan, own)
         if not results:
             console.print(in_words(found_machine), style="faint")
         results.append(result)
@@ -237,7 +246,11 @@ def _run(plans: list[Plan], store: str | None, json_file: Path | None, picture: 
         "version": __version__,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": found_machine,
-        "server": {"own": store is not None, "store": "unknown" if store is None else _name(store)},
+        "server": {
+            "own": own is not None,
+            "store": "unknown" if own is None else _name(own[0]),
+            "transport": "unknown" if own is None else own[1],
+        },
         "results": results,
     }
     if json_file is not None:
@@ -256,13 +269,13 @@ def _name(store: str) -> str:
     return store.partition(":")[0]
 
 
-def _measure(plan: Plan, store: str | None) -> dict[str, Any]:
+def _measure(plan: Plan, own: tuple[str, str] | None) -> dict[str, Any]:
     """Measure one scenario, with a progress bar where a terminal watches."""
     from sixledger.cli.bench.runner import OwnServer, measure
 
-    own = None if store is None else OwnServer(store, plan.kind.cached_matches)
+    server = None if own is None else OwnServer(own[0], plan.kind.cached_matches, transport=own[1])
     with _progress(plan.scenario) as tell:
-        result = asyncio.run(measure(plan, own, tell))
+        result = asyncio.run(measure(plan, server, tell))
     settings = {
         name: getattr(plan, name)
         for name in ("rate", "seconds", "warmup_s", "rounds", "concurrency", "count", "sizes", "seed", "arrivals")

@@ -33,6 +33,8 @@ class OwnServer:
     #: URL of the store; `sqlite`: a file in a folder that is removed afterwards. May hold a password.
     store: str
     cached_matches: int
+    #: What carries the calls.
+    transport: str = "grpcio"
     #: Processes of the server; more than one is not to be had yet.
     workers: int = 1
 
@@ -67,7 +69,12 @@ async def _serving(server: OwnServer) -> AsyncIterator[tuple[str, int]]:
     """A server while the block runs: its address and process."""
     with tempfile.TemporaryDirectory(prefix="sixledger-bench-", ignore_cleanup_errors=True) as folder:
         store = f"sqlite:{Path(folder) / 'matches.db'}" if server.store == "sqlite" else server.store
-        wanted = {"data_dir": folder, "store": store, "cached_matches": server.cached_matches}
+        wanted = {
+            "data_dir": folder,
+            "store": store,
+            "cached_matches": server.cached_matches,
+            "transport": server.transport,
+        }
         async with _process("sixledger.cli.bench.server", wanted) as process:
             try:
                 said = await asyncio.wait_for(_line(process), _START_S)

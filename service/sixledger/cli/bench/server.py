@@ -35,6 +35,7 @@ def main() -> int:
             data_dir=Path(wanted["data_dir"]),
             store=wanted["store"],
             cached_matches=wanted["cached_matches"],
+            transport=wanted.get("transport", "grpcio"),
             postgres_migrate="yes",
             # Matches are opened by the thousand: a line for each would be measured too.
             log_level="warning",
