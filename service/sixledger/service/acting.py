@@ -45,7 +45,8 @@ class Acting(Matches):
     on_deadline: Callable[[int], None] | None = None
     #: No token that was made until now is valid for longer.
     _token_lifetime_us: int
-    _log = Log("host")
+    #: Of its own: a logger keeps the configuration that it was first used with.
+    _log: Log
 
     async def act(
         self,

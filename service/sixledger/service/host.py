@@ -21,6 +21,7 @@ from sixledger.service.acting import Acting, kept_deadline, translated
 from sixledger.service.errors import ServiceError, malformed, request_id_reused, unavailable
 from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import create_request_id, created_match_id, is_same_creation
+from sixledger.service.logs import Log
 from sixledger.service.matches import PAGE, Posted, wall_clock
 from sixledger.service.store import Entry, MatchRow, Store
 from sixledger.v1 import error_pb2, match_service_pb2, record_pb2
@@ -68,6 +69,7 @@ class MatchHost(Acting):
             archive=archive,
         )
         self._token_lifetime_us = token_lifetime_s * 1_000_000
+        self._log = Log("host")
         self._root_secret = root_secret or partial(secrets.token_bytes, 32)
 
     async def create(

@@ -36,7 +36,11 @@ def attribution(subject: Subject, count: int) -> replay_service_pb2.Attribution:
             _take_steps(result, current, body.lifecycle, seq)
         kind = cause.kind
         if kind == SEAT:
-            current[cause.seat].take(seq, cause.signature, subject.records[seq])
+            holder = current[cause.seat]
+            if holder.has_key:
+                holder.take(seq, cause.signature, subject.records[seq])
+            else:
+                holder.unsigned.append(seq)
         elif kind == TIMER:
             of_seat = cause.timer == record_pb2.TIMER_KIND_TURN
             (current[cause.seat].timer if of_seat else timers).append(seq)
@@ -81,10 +85,8 @@ class _Holder:
         self.timer: list[int] = []
 
     def take(self, seq: int, signature: bytes, record: record_pb2.Record) -> None:
-        """A record that the seat caused. A command with secret fields has its signature in seal 0."""
-        if not self.has_key:
-            self.unsigned.append(seq)
-        elif signature or (record.openings and record.openings[0].seal == 0):
+        """A record that a seat with a key caused. A command with secret fields has its signature in seal 0."""
+        if signature or (record.openings and record.openings[0].seal == 0):
             self.signed.append(seq)
         else:
             self.sealed.append(seq)
