@@ -348,7 +348,7 @@ def test_a_server_without_the_echo_is_measured_alone(quick: CommandLine, tmp_pat
         ran = quick("bench", "unary", *_TINY, "--server", running.address, "--json", "found.json")
     assert (ran.status, ran.err) == (0, "")
     document = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
-    assert document["server"] == {"own": False, "store": "unknown"}
+    assert document["server"] == {"own": False, "store": "unknown", "transport": "unknown"}
     (result,) = document["results"]
     assert [side["name"] for side in result["sides"]] == ["commands"]
     assert result["sides"][0]["cpu_us"]["server"] is None
