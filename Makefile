@@ -35,7 +35,7 @@ serve: $(VENV)/.installed ## Start the service on this machine
 	$(BIN)/sixledger serve
 
 test: $(VENV)/.installed-test ## Run all tests
-	$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
+	$(PY) -m pytest -n 2 --dist loadfile --max-worker-restart=0 $(ARGS)
 
 browser: $(VENV)/.installed-test ## Look at the pages in headless Chromium
 	$(PY) -m pytest -m browser tests/browser $(ARGS)
