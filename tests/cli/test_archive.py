@@ -397,7 +397,7 @@ async def test_names_of_archived_matches_are_erased_like_others(
     assert table.match_id != created.match_id
     run = ("admin", "archive", "--older-than", "0s", "--store", url, "--to", folder, *here)
     assert (await asyncio.to_thread(quick, *run)).status == 0
-    assert b"Ada" not in gzip.decompress(archive.path_of(folder, created.match_id).read_bytes())
+    assert b"Ada Example" not in gzip.decompress(archive.path_of(folder, created.match_id).read_bytes())
     shown = pb.GetMatchRequest(match_id=created.match_id)
     async with serving(settings(url, tmp_path)) as (_, client):
         assert [seat.display_name for seat in (await client.match.GetMatch(shown)).match.seats] == ["", "Ada Example"]

@@ -99,7 +99,7 @@ async def test_a_file_holds_no_display_name(store: Reads, tmp_path: Path) -> Non
     await table.servicer.AbortMatch(abort)
     await leave(store, created.match_id, tmp_path)
     assert await store.display_names(created.match_id) == {0: "Ada Example"}
-    assert b"Ada" not in gzip.decompress(archive.path_of(tmp_path, created.match_id).read_bytes())
+    assert b"Ada Example" not in gzip.decompress(archive.path_of(tmp_path, created.match_id).read_bytes())
 
 
 @pytest.mark.parametrize("what", ["running", "changed", "cut"])
