@@ -7,13 +7,12 @@ A key of `-` is none. Prints the windows of each round as JSON, in the order of 
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from bench.loops import tell
 from bench.unary_load import _CARDS, _SEATS, Load
 
 
@@ -56,10 +55,4 @@ def _run(arguments: list[str]) -> Any:
 
 
 if __name__ == "__main__":
-    try:
-        import uvloop
-    except ImportError:
-        run = asyncio.run
-    else:
-        run = uvloop.run
-    sys.stdout.write(json.dumps(run(_run(sys.argv[1:]))) + "\n")
+    tell(_run(sys.argv[1:]))

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.echo import handler
 from sixledger.service.api_keys import ApiKeys
 from sixledger.service.config import Settings
-from sixledger.service.host import wall_clock
+from sixledger.service.matches import wall_clock
 from sixledger.service.process import run
 from sixledger.service.server import Server
 from sixledger.v1 import access_service_pb2

@@ -8,13 +8,12 @@ take turns with unary commands and echo calls over grpcio. Prints what it measur
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from bench.loops import tell
 from bench.stream_load import _TEN, StreamLoad, script
 from bench.unary_load import _CARDS, _SEATS, Window, Work, _echo_request
 
@@ -75,11 +74,4 @@ async def main(http2: str, grpcio: str, rounds: int, seconds: float, workers: in
 
 
 if __name__ == "__main__":
-    try:
-        import uvloop
-    except ImportError:
-        run = asyncio.run
-    else:
-        run = uvloop.run
-    result = run(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])))
-    sys.stdout.write(json.dumps(result) + "\n")
+    tell(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])))

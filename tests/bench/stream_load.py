@@ -8,8 +8,6 @@ and of echo calls on bare streams take turns. Prints what it measured as JSON.
 
 from __future__ import annotations
 
-import asyncio
-import json
 import random
 import sys
 import time
@@ -19,6 +17,7 @@ from functools import partial
 from typing import Any
 
 from bench.echo import ECHOES
+from bench.loops import tell
 from bench.unary_load import _CARDS, _SEATS, _SELECT, _TAKE, Load, Prepared, Window, _echo_request
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
@@ -237,11 +236,4 @@ async def main(address: str, rounds: int, seconds: float, workers: int) -> dict[
 
 
 if __name__ == "__main__":
-    try:
-        import uvloop
-    except ImportError:
-        run = asyncio.run
-    else:
-        run = uvloop.run
-    result = run(main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))
-    sys.stdout.write(json.dumps(result) + "\n")
+    tell(main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))

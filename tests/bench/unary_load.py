@@ -10,7 +10,6 @@ echo calls take turns, window by window. Prints what it measured as JSON.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import struct
@@ -24,6 +23,7 @@ from typing import Any
 
 import grpc
 from bench.echo import ECHO, USAGE
+from bench.loops import tell
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
 from sixledger.v1 import game_pb2, match_service_pb2, record_pb2
 
@@ -240,11 +240,4 @@ def _echo_request(size: int, reply_size: int) -> bytes:
 
 
 if __name__ == "__main__":
-    try:
-        import uvloop
-    except ImportError:
-        run = asyncio.run
-    else:
-        run = uvloop.run
-    found = run(main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))
-    sys.stdout.write(json.dumps(found) + "\n")
+    tell(main(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])))

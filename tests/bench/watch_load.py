@@ -9,7 +9,6 @@ server streams, take turns. Before them: how much memory idle watchers take. Pri
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import struct
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from bench.echo import LISTEN, SAY, USAGE
+from bench.loops import tell
 from bench.stream_load import Game
 from bench.unary_load import Load, Prepared
 from sixledger.v1 import match_service_pb2 as pb
@@ -149,11 +149,4 @@ async def main(address: str, rounds: int, records: int, count: int) -> dict[str,
 
 
 if __name__ == "__main__":
-    try:
-        import uvloop
-    except ImportError:
-        run = asyncio.run
-    else:
-        run = uvloop.run
-    result = run(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))
-    sys.stdout.write(json.dumps(result) + "\n")
+    tell(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))

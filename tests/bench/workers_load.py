@@ -8,8 +8,6 @@ each round as JSON: of the servers in their order, then of the first one with ev
 
 from __future__ import annotations
 
-import asyncio
-import json
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -18,6 +16,7 @@ from typing import Any
 
 import grpc
 import psutil
+from bench.loops import tell
 from bench.unary_load import _CARDS, _SEATS, Load
 
 #: Each connection stays at one worker. With many of them both get about as many.
@@ -85,10 +84,4 @@ def _run(arguments: list[str]) -> Any:
 
 
 if __name__ == "__main__":
-    try:
-        import uvloop
-    except ImportError:
-        run = asyncio.run
-    else:
-        run = uvloop.run
-    sys.stdout.write(json.dumps(run(_run(sys.argv[1:]))) + "\n")
+    tell(_run(sys.argv[1:]))

@@ -21,7 +21,7 @@ from typing import Any
 
 from sixledger.service import logs
 from sixledger.service.config import Settings
-from sixledger.service.host import wall_clock
+from sixledger.service.matches import wall_clock
 from sixledger.service.process import loop_factory
 from sixledger.service.server import Server
 

@@ -21,8 +21,8 @@ from sixledger.ledger.file import load
 from sixledger.ledger.verify import verify
 from sixledger.service import archive
 from sixledger.service.config import Settings
-from sixledger.service.host import wall_clock
 from sixledger.service.keyring import Keyring
+from sixledger.service.matches import wall_clock
 from sixledger.service.store import RecordsArchived, SqliteStore, open_store
 from sixledger.v1 import match_service_pb2 as pb
 from sixledger.v1 import replay_service_pb2

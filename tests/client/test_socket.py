@@ -6,16 +6,12 @@ import gzip
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from threading import Thread, Timer
 
 import grpc
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from sixledger.client import Client, Credentials, SeatedMatch, Settings, TrustStore, errors, run_bot
 from sixledger.client.core.recorded import Recorded
 from sixledger.engine.bots import bot, random_policy
@@ -24,6 +20,7 @@ from sixledger.games.nimmt.v1 import nimmt_pb2
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.verify import verify
 from sixledger.v1 import engine_service_pb2, game_pb2, match_service_pb2, record_pb2, replay_service_pb2
+from support.certificates import self_signed
 from support.play import IMPOSTOR, IMPOSTORS_KEY, ONE_ROUND, TWO_ROUNDS, RunningServer
 
 VALID, INCOMPLETE = replay_service_pb2.VERDICT_VALID, replay_service_pb2.VERDICT_INCOMPLETE
@@ -340,39 +337,16 @@ def test_no_thread_outlives_its_client(server: RunningServer) -> None:
 
 
 def test_a_secure_channel(tmp_path: Path) -> None:
-    certificate, key = self_signed()
-    (tmp_path / "certificate.pem").write_bytes(certificate)
-    (tmp_path / "key.pem").write_bytes(key)
-    files = {"tls_certificate": tmp_path / "certificate.pem", "tls_key": tmp_path / "key.pem"}
+    certificate, key = self_signed(tmp_path)
+    files = {"tls_certificate": certificate, "tls_key": key}
     patience = Settings(patience=0.2)
     with RunningServer(tmp_path, **files) as secure:
-        tls = grpc.ssl_channel_credentials(root_certificates=certificate)
+        tls = grpc.ssl_channel_credentials(root_certificates=certificate.read_bytes())
         address = secure.address.replace("127.0.0.1", "localhost")
         with Client(address, tls=tls) as client:
             assert client.catalog.games()
         with Client(address, settings=patience) as client, pytest.raises(errors.TransportError):
             client.catalog.games()
-
-
-def self_signed() -> tuple[bytes, bytes]:
-    """A certificate for localhost and its key, PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return certificate.public_bytes(pem), private
 
 
 # -- evidence ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import grpc.aio
 import pytest
 from google.protobuf import descriptor_pool
 from sixledger.service.api_keys import ApiKeys
-from sixledger.service.host import wall_clock
+from sixledger.service.matches import wall_clock
 from sixledger.service.server import Server
 from sixledger.service.store import MemoryStore
 from sixledger.v1 import (

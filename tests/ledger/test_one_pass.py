@@ -195,3 +195,9 @@ def test_claims_that_are_given_up_end_their_threads() -> None:
 def test_the_salt_of_each_secret_of_a_record_is_its_own() -> None:
     salts = {hashing.salt(b"k" * 32, b"p" * 32, 7, hashing.u16(index), b"value") for index in range(300)}
     assert len(salts) == 300
+
+
+def test_a_claim_does_not_show_what_was_signed() -> None:
+    """Its message has the digest of a command: of a hidden card that is enough to try all cards."""
+    claim = keys.Claim(b"k" * 32, b"s" * 64, b"what was signed")
+    assert repr(claim) == f"Claim(public_key={(b'k' * 32).hex()})"

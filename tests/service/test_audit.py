@@ -11,7 +11,7 @@ import pytest
 import structlog
 from sixledger.service import logs
 from sixledger.service.api_keys import ApiKeys
-from sixledger.service.host import wall_clock
+from sixledger.service.matches import wall_clock
 from sixledger.service.server import Server
 from sixledger.service.store import MemoryStore
 from sixledger.v1 import access_service_pb2 as pb

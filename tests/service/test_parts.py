@@ -8,17 +8,12 @@ import json
 import os
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 import grpc
 import pytest
 import structlog
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from google.rpc import error_details_pb2, status_pb2
 from sixledger.ledger.heads import VerifierKey
 from sixledger.ledger.keys import public_bytes
@@ -31,6 +26,7 @@ from sixledger.service.status import rich_status
 from sixledger.service.tokens import TokenMint
 from sixledger.v1 import catalog_service_pb2, error_pb2, game_pb2, replay_service_pb2
 from sixledger.v1 import match_service_pb2 as pb
+from support.certificates import self_signed
 from support.servers import TWO_ROUNDS, Client, failing, memory_settings, serving, start
 
 ORIGIN = VerifierKey("test.example", public_bytes(Keyring(bytes(range(32)), bytes(32)).signing_key))
@@ -277,27 +273,3 @@ async def test_a_server_with_a_certificate_talks_tls_only(tmp_path: Path) -> Non
             assert (await Client(channel).catalog.GetOrigin(request)).origin == "test.example"
         async with grpc.aio.insecure_channel(address) as channel:
             assert (await failing(Client(channel).catalog.GetOrigin(request, timeout=5))).reason == ""
-
-
-def self_signed(folder: Path) -> tuple[Path, Path]:
-    """A certificate for `localhost` and its key, as PEM files."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    paths = folder / "certificate.pem", folder / "key.pem"
-    paths[0].write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    paths[1].write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    return paths

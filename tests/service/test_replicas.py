@@ -17,7 +17,7 @@ from sixledger.ledger import clocks
 from sixledger.ledger.verify import verify_records
 from sixledger.service.config import Settings
 from sixledger.service.errors import ServiceError
-from sixledger.service.host import wall_clock
+from sixledger.service.matches import wall_clock
 from sixledger.service.server import Server
 from sixledger.service.store import MemoryStore, PostgresSettings, Store, StoreError
 from sixledger.service.store.postgres import PostgresStore

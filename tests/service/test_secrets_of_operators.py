@@ -27,8 +27,8 @@ from sixledger.service import archive, key_life, logs, supervisor
 from sixledger.service.admission import Admission
 from sixledger.service.api_keys import ApiKeys
 from sixledger.service.config import Settings
-from sixledger.service.host import wall_clock
 from sixledger.service.keyring import KeyFileError, Keyring
+from sixledger.service.matches import wall_clock
 from sixledger.service.member import Member
 from sixledger.service.server import Server
 from sixledger.service.store import StoreError, open_store

@@ -104,6 +104,10 @@ class Claim(NamedTuple):
     signature: bytes
     message: bytes
 
+    def __repr__(self) -> str:
+        """Without the message: of a hidden command it tells enough to try all that there are."""
+        return f"Claim(public_key={self.public_key.hex()})"
+
 
 class Untrue(Exception):
     """A signature does not fit what it is said to fit."""

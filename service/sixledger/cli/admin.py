@@ -18,7 +18,7 @@ from sixledger.cli.rotate import rotate_keys
 from sixledger.cli.terminal import out, write_json
 from sixledger.service.api_keys import ApiKeys, shown
 from sixledger.service.audit import audit_here
-from sixledger.service.host import wall_clock
+from sixledger.service.matches import wall_clock
 from sixledger.v1 import access_service_pb2 as pb
 
 T = TypeVar("T")

@@ -25,8 +25,8 @@ from sixledger.ledger.records import read_body
 from sixledger.service import archive as files
 from sixledger.service.audit import audit_here
 from sixledger.service.config import PREFIX, Settings
-from sixledger.service.host import PAGE, wall_clock
 from sixledger.service.keyring import Keyring
+from sixledger.service.matches import PAGE, wall_clock
 from sixledger.service.store import Cursor, RecordsArchived, Store
 from sixledger.v1 import match_service_pb2, record_pb2
 

@@ -22,15 +22,13 @@ from sixledger.service.errors import ServiceError, malformed, request_id_reused,
 from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import create_request_id, created_match_id, is_same_creation
 from sixledger.service.logs import Log
-from sixledger.service.matches import PAGE, Posted, wall_clock
+from sixledger.service.matches import Posted, wall_clock
 from sixledger.service.store import Entry, MatchRow, Store
 from sixledger.v1 import error_pb2, match_service_pb2, record_pb2
 
 if TYPE_CHECKING:
     from sixledger.service.metrics import Metrics
     from sixledger.service.tracing import Tracing
-
-__all__ = ["PAGE", "MatchHost", "Posted", "wall_clock"]
 
 _TABLE = record_pb2.CAUSE_KIND_TABLE
 

@@ -24,9 +24,10 @@ from sixledger.service.errors import (
     wrong_phase,
 )
 from sixledger.service.fields import check_command, check_match_id, check_name, check_request_id, check_signing
-from sixledger.service.host import MatchHost, Posted
+from sixledger.service.host import MatchHost
 from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import join_request_id
+from sixledger.service.matches import Posted
 from sixledger.service.redaction import record_for
 from sixledger.service.store import MatchRow, TokenFloor
 from sixledger.service.tokens import ANY_SEAT, INVITATIONS, LOCKED, OWNER_SEAT, Claims, Role, TokenMint

@@ -19,10 +19,11 @@ from sixledger.service.errors import malformed
 from sixledger.service.export import export
 from sixledger.service.failures import CallLog, failure, report
 from sixledger.service.fields import check_command, check_match_id, check_page_size
-from sixledger.service.host import MatchHost, Posted
+from sixledger.service.host import MatchHost
 from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import created_match_id
 from sixledger.service.lobby import Lobby, OwnerRules, rematch_request
+from sixledger.service.matches import Posted
 from sixledger.service.paging import page_token, read_page_token
 from sixledger.service.play import PlayLimits, PlayStream
 from sixledger.service.redaction import posted_for

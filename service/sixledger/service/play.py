@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from sixledger.ledger import wire
 from sixledger.service.errors import ServiceError, malformed, unavailable
 from sixledger.service.failures import CallLog, failure, report
-from sixledger.service.host import Posted
 from sixledger.service.hub import NO_MATCH, Waiter
+from sixledger.service.matches import Posted
 from sixledger.service.redaction import posted_for
 from sixledger.service.watch import Following, Pulse
 from sixledger.v1 import error_pb2

@@ -6,8 +6,9 @@ A viewer is a seat, or None for a spectator.
 from __future__ import annotations
 
 from sixledger.ledger.records import late_openings, redact
-from sixledger.service.host import MatchHost, Posted
+from sixledger.service.host import MatchHost
 from sixledger.service.hosted import Hosted
+from sixledger.service.matches import Posted
 from sixledger.v1 import match_service_pb2, record_pb2
 
 

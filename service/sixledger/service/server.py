@@ -29,12 +29,13 @@ from sixledger.service.binding import handler_of
 from sixledger.service.catalog_servicer import CatalogServicer
 from sixledger.service.config import Settings
 from sixledger.service.engine_servicer import EngineServicer
-from sixledger.service.host import MatchHost, wall_clock
+from sixledger.service.host import MatchHost
 from sixledger.service.interceptor import Gate
 from sixledger.service.key_watch import KeyWatch
 from sixledger.service.keyring import Keyring
 from sixledger.service.lobby import OwnerRules
 from sixledger.service.match_servicer import MatchServicer
+from sixledger.service.matches import wall_clock
 from sixledger.service.news import News
 from sixledger.service.play import PlayLimits
 from sixledger.service.readiness import Readiness

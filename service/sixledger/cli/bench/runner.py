@@ -35,8 +35,6 @@ class OwnServer:
     cached_matches: int
     #: What carries the calls.
     transport: str = "grpcio"
-    #: Processes of the server; more than one is not to be had yet.
-    workers: int = 1
 
     def __repr__(self) -> str:
         return f"OwnServer(cached_matches={self.cached_matches})"

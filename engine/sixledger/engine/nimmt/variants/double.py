@@ -100,9 +100,6 @@ class Double(Variant):
         demand(least <= sum(shared) <= least + len(common), "shared points are the bullheads of the common pile")
         demand(sum(shared) % 2 == 0, "two seats share the same points")
 
-    def check_table(self, state: State) -> None:
-        demand(not state.pool and not state.hand_lists, "no cards are drafted")
-
     def check_queue(self, state: State) -> None:
         super().check_queue(state)
         demand(twin_row(state.rows, state.queue[0][0]) < 0, "the lowest revealed card lies on its twin")
