@@ -187,15 +187,23 @@ class Load:
     async def window(self, seconds: float, workers: int, work: Work, *, may_end: bool = False) -> Window:
         """All workers at once for so many seconds, with the CPU time of both sides.
 
-        `may_end` lets the window end early if the work runs out.
+        It ends with the first worker that finds no more work; after less than half of the time only if it `may_end`.
         """
         waits: list[float] = []
         server, load, begun = await self._server_cpu(), time.process_time(), time.perf_counter()
-        enough = await asyncio.gather(*(work(number, begun + seconds, waits) for number in range(workers)))
-        wall, load = time.perf_counter() - begun, time.process_time() - load
-        if not (may_end or all(enough)):
+        working = [asyncio.ensure_future(work(number, begun + seconds, waits)) for number in range(workers)]
+        try:
+            for finished in asyncio.as_completed(working):
+                if not await finished:
+                    break
+            wall, load, calls = time.perf_counter() - begun, time.process_time() - load, len(waits)
+        finally:
+            for worker in working:
+                worker.cancel()
+            await asyncio.wait(working)
+        if wall < seconds / 2 and not may_end:
             raise RuntimeError("too few matches were prepared: the server is faster than this load expects")
-        return Window(len(waits), wall, load, await self._server_cpu() - server, waits)
+        return Window(calls, wall, load, await self._server_cpu() - server, waits)
 
     async def _server_cpu(self) -> float:
         seconds, _ = struct.unpack("!dd", await self.stub(0, USAGE)(b""))
