@@ -31,40 +31,45 @@ def is_record(record: bytes, match: bytes, seq: int, body: bytes, secrets: Seque
     return _assemble(match, seq, body, secrets, previous, b"", record)[0] == record
 
 
-class Place(NamedTuple):
-    """The fixed bytes around one secret in a record."""
+class Form(NamedTuple):
+    """What records have in common whose secrets are alike in audience, epoch and length of the value."""
 
-    #: The index of the seal, as its commitment covers it.
-    number: bytes
-    #: What stands before the commitment in the chain, and in the record.
-    in_chain: bytes
-    in_record: bytes
-    #: What stands in the opening before the salt, and between salt and value.
-    before: bytes
-    between: bytes
-    #: Where the salt begins, counted from the end of the body.
-    salt: int
+    #: Each seal in the chain, with a gap (`%b`) for its commitment.
+    chained: bytes
+    #: The record, with gaps for length and content of its body, all commitments, salt and value of each opening, hash.
+    record: bytes
+    #: For each secret its number, as its commitment covers it, and where its salt begins, counted from the end of
+    #: the body.
+    secrets: Sequence[tuple[bytes, int]]
 
 
 @lru_cache(maxsize=4096)
-def _places(*shape: int) -> Sequence[Place]:
-    """The places of secrets with this audience, epoch and length of the value, one after the other.
+def _form(*shape: int) -> Form:
+    """The form of records with secrets of this audience, epoch and length of the value, one after the other.
 
     Most records are alike in these.
     """
     secrets = list(zip(shape[::3], shape[1::3], shape[2::3], strict=True))
-    seals = [_seal_start(audience, epoch) for audience, epoch, _ in secrets]
-    at = sum([len(start) + 32 for start in seals])
-    found: list[Place] = []
-    for index, (audience, epoch, length) in enumerate(secrets):
+    starts = [_seal_start(audience, epoch) for audience, epoch, _ in secrets]
+    at = sum([len(start) + 32 for start in starts])
+    openings: list[bytes] = []
+    places: list[tuple[bytes, int]] = []
+    for index, (_, _, length) in enumerate(secrets):
         before = b"\x08" + wire.varint(index) if index else b""
         before += b"\x12\x20"
         between = b"\x1a" + wire.varint(length) if length else b""
         before = b"\x1a" + wire.varint(len(before) + 32 + len(between) + length) + before
-        in_chain = hashing.in_chain(audience, epoch)
-        found.append(Place(hashing.u16(index), in_chain, seals[index], before, between, at + len(before)))
+        openings += (before, between)
+        places.append((hashing.u16(index), at + len(before)))
         at += len(before) + 32 + len(between) + length
-    return tuple(found)
+    chained = [hashing.in_chain(audience, epoch) for audience, epoch, _ in secrets]
+    record = b"\x0a%b%b" + _gapped(starts) + _gapped(openings) + b"\x22\x20%b"
+    return Form(_gapped(chained), record, tuple(places))
+
+
+def _gapped(parts: list[bytes]) -> bytes:
+    """A gap after each part."""
+    return b"".join([part.replace(b"%", b"%%") + b"%b" for part in parts])
 
 
 def _seal_start(audience: int, epoch: int) -> bytes:
@@ -82,18 +87,18 @@ def _assemble(
     shape: list[int] = []
     for audience, epoch, value in secrets:
         shape += (audience, epoch, len(value))
+    form = _form(*shape)
     size = wire.varint(len(body))
     end = 1 + len(size) + len(body)  # of the body in the record
-    sealing, begin = hashing.seal_start(match, seq), hashing.begin
-    chained = seals = openings = b""  # of these few, joining lists costs more
-    places = zip(secrets, _places(*shape))  # noqa: B905 - as many by construction, and looking has its price
-    for (_, _, value), (number, in_chain, in_record, before, between, at) in places:
+    start, begin = hashing.seal_start(match, seq), hashing.begin
+    commitments: list[bytes] = []
+    opened: list[bytes] = []
+    for (number, at), (_, _, value) in zip(form.secrets, secrets):  # noqa: B905 - as many by construction
         salt = hashing.salt(salt_key, previous, seq, number, value) if salt_key else like[end + at : end + at + 32]
         sha256 = begin()
-        sha256.update(b"%b%b%b%b" % (sealing, number, salt, value))
-        commitment = sha256.digest()
-        chained += in_chain + commitment
-        seals += in_record + commitment
-        openings += b"%b%b%b%b" % (before, salt, between, value)
+        sha256.update(start + number + salt + value)
+        commitments.append(sha256.digest())
+        opened += (salt, value)
+    chained = form.chained % tuple(commitments)
     record_hash = hashing.linked(match, seq, previous, body, len(secrets), chained)
-    return b"\x0a%b%b%b%b\x22\x20%b" % (size, body, seals, openings, record_hash), record_hash
+    return form.record % (size, body, *commitments, *opened, record_hash), record_hash
