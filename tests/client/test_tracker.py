@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 from sixledger.client import errors
 from sixledger.engine.nimmt import GAME
 from sixledger.games.nimmt.v1 import nimmt_pb2
-from sixledger.ledger import hashing, records
+from sixledger.ledger import assembly, hashing, records
 from sixledger.ledger.decide import decide
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.keys import ActKind
@@ -283,7 +283,8 @@ def test_entropy_sealed_before_the_contributions_is_refused() -> None:
     given = [None, b"\x03" * 32]
     entropy = hashing.entropy(MATCH_ID, table.match.seeds.commitment, given)
     body.lifecycle.add().sealed.entropy = entropy
-    record = records.seal(body.match_id, body.seq, body.SerializeToString(), [], table.match.hash, b"k" * 32)
+    sealed = assembly.seal(body.match_id, body.seq, body.SerializeToString(), [], table.match.hash, b"k" * 32)
+    record = sealed.message
     with pytest.raises(errors.ContributionIgnored, match="without the own contribution"):
         tracker.receive(record)
 
@@ -329,7 +330,7 @@ def forge(table: HonestTable, command: Message) -> None:
     table.clock += 1
     action = engine_service_pb2.Action(cause=cause, time_us=table.clock, command=data)
     draft = decide(table.match, action, table.author.seeds, check_signatures=False)
-    record = draft.seal(table.author._salt_key)
+    record = draft.seal(table.author._salt_key).message
     table.match = draft.after
     table.records.append(record)
     table.revealed.append(table.match.revealed)

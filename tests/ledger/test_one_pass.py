@@ -104,7 +104,7 @@ def test_the_author_makes_the_records_that_decide_makes(name: str) -> None:
     author = table.author
     for (_, before, action), record in zip([call.args for call in act.call_args_list], table.records[1:], strict=True):
         draft = decide(before, action, author.seeds)
-        assert draft.seal(author._salt_key) == record
+        assert draft.seal(author._salt_key).message == record
         after, again = author.act(before, action)
         assert again.SerializeToString(deterministic=True) == record.SerializeToString(deterministic=True)
         assert after.seeds.known == draft.after.seeds.known
@@ -133,7 +133,7 @@ def test_the_author_refuses_what_decide_refuses(change: dict[str, Any], signs: b
     for name, value in change.items():
         setattr(action.cause, name, value)
     before = table.match.copy()
-    outcomes = [outcome(lambda: decide(before, action, table.author.seeds).seal(table.author._salt_key))]
+    outcomes = [outcome(lambda: decide(before, action, table.author.seeds).seal(table.author._salt_key).message)]
     outcomes.append(outcome(lambda: table.author.act(table.match, action)[1]))
     assert outcomes[0] == outcomes[1]
     assert table.match == before

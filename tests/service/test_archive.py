@@ -256,7 +256,7 @@ async def test_a_match_that_leaves_or_returns_while_it_is_read_is_read_whole(
     hosted = await other.host.hosted(match.match_id)
     assert (hosted.match.seq, hosted.match.over) == (len(records) - 1, True)
     shown = await other.host.records(hosted, 0, len(records))
-    assert [record.SerializeToString() for record in shown] == records
+    assert [record.data for record in shown] == records
 
 
 @pytest.mark.parametrize("missing", ["no folder is named", "no folder", "no file", "not readable"])

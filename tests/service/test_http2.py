@@ -6,6 +6,7 @@ That it carries the same calls in the same way show the tests with the fixture `
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import sys
 from collections.abc import Awaitable, Callable
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 from sixledger.client import AsyncClient
 from sixledger.service.config import Settings
 from sixledger.service.http2 import connection as connections
+from sixledger.service.http2.call import Call
 from sixledger.service.http2.framing import Deframer, framed
 from sixledger.service.http2.listening import peer_of
 from sixledger.service.http2.metadata import CallFault, read_metadata, read_timeout, status_trailers
@@ -237,6 +239,30 @@ async def test_a_deadline_ends_the_handler_too() -> None:
         async with asyncio.timeout(5):
             while server.gate.running:  # noqa: ASYNC110 - what is waited for has no event
                 await asyncio.sleep(0.01)
+
+
+async def test_a_call_that_has_ended_leaves_nothing_for_the_garbage_collector() -> None:
+    """Thousands end each second: as rings of objects they would stop everybody while they are looked for."""
+    async with serving(http2()) as (server, client):
+        table = await create(client, 2)
+        gc.collect()
+        gc.disable()
+        try:
+            await table.info()
+            assert (await failing(_again(server, bytes(16)))).reason == "UNKNOWN_MATCH"
+            watch = client.match.WatchMatch(pb.WatchMatchRequest(match_id=table.match_id))
+            await watch.read()
+            watch.cancel()
+            stream = client.match.Play()
+            await stream.write(pb.PlayRequest(orders=[pb.PlayOrder(tag=1)]))
+            await stream.read()
+            await stream.done_writing()
+            assert await stream.read() is grpc.aio.EOF
+            async with asyncio.timeout(5):
+                while any(type(each) is Call for each in gc.get_objects()):  # noqa: ASYNC110 - there is no event for it
+                    await asyncio.sleep(0.01)
+        finally:
+            gc.enable()
 
 
 async def test_calls_that_run_when_it_stops_finish_and_the_connection_says_so() -> None:

@@ -9,6 +9,7 @@ import pytest
 from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import SignedHead
 from sixledger.ledger.records import add_openings
+from sixledger.ledger.whole import WholeRecord
 from sixledger.service import redaction
 from sixledger.service import watch as watching
 from sixledger.service.errors import ServiceError
@@ -222,7 +223,7 @@ async def test_an_item_is_made_once_for_all_who_may_see_the_same(monkeypatch: py
     original = redaction.item_for
 
     async def counted(
-        host: MatchHost, hosted: Hosted, seq: int, record: record_pb2.Record, viewer: int | None, *, with_head: bool
+        host: MatchHost, hosted: Hosted, seq: int, record: WholeRecord, viewer: int | None, *, with_head: bool
     ) -> bytes:
         made.append((seq, viewer))
         return await original(host, hosted, seq, record, viewer, with_head=with_head)

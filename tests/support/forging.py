@@ -247,7 +247,7 @@ class Liar(Table):
         """Take an act into the ledger, whoever signed it."""
         seeds = self.lying_seeds or self.author.seeds
         draft = decide(self.match, action, seeds, check_signatures=False)
-        record = draft.seal(self.author._salt_key)
+        record = draft.seal(self.author._salt_key).message
         self.match = draft.after
         self.records.append(record)
         self.matches.append(self.match)

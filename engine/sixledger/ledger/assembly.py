@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from sixledger.ledger import hashing, wire
+from sixledger.ledger.whole import Place, WholeRecord
 
 #: A value to be sealed: who may open it at once (bit set), in which epoch, and the value.
 Secret: TypeAlias = tuple[int, int, bytes]
@@ -18,12 +19,12 @@ Secret: TypeAlias = tuple[int, int, bytes]
 
 def seal(
     match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes, salt_key: bytes
-) -> tuple[bytes, bytes]:
-    """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened; and its hash.
+) -> WholeRecord:
+    """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened.
 
     The bytes are those of deterministic serialisation. `salt_key` is that of the match (`hashing.salt_key`).
     """
-    return _assemble(match, seq, body, secrets, previous, salt_key, b"")
+    return WholeRecord(*_assemble(match, seq, body, secrets, previous, salt_key, b""))
 
 
 def is_record(record: bytes, match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes) -> bool:
@@ -41,6 +42,8 @@ class Form(NamedTuple):
     #: For each secret its number, as its commitment covers it, and where its salt begins, counted from the end of
     #: the body.
     secrets: Sequence[tuple[bytes, int]]
+    #: The openings, counted from the end of the body.
+    openings: Sequence[Place]
 
 
 @lru_cache(maxsize=4096)
@@ -53,18 +56,21 @@ def _form(*shape: int) -> Form:
     starts = [_seal_start(audience, epoch) for audience, epoch, _ in secrets]
     at = sum([len(start) + 32 for start in starts])
     openings: list[bytes] = []
-    places: list[tuple[bytes, int]] = []
-    for index, (_, _, length) in enumerate(secrets):
+    numbered: list[tuple[bytes, int]] = []
+    places: list[Place] = []
+    for index, (audience, epoch, length) in enumerate(secrets):
         before = b"\x08" + wire.varint(index) if index else b""
         before += b"\x12\x20"
         between = b"\x1a" + wire.varint(length) if length else b""
         before = b"\x1a" + wire.varint(len(before) + 32 + len(between) + length) + before
         openings += (before, between)
-        places.append((hashing.u16(index), at + len(before)))
-        at += len(before) + 32 + len(between) + length
+        numbered.append((hashing.u16(index), at + len(before)))
+        end = at + len(before) + 32 + len(between) + length
+        places.append((audience, epoch, at, end))
+        at = end
     chained = [hashing.in_chain(audience, epoch) for audience, epoch, _ in secrets]
     record = b"\x0a%b%b" + _gapped(starts) + _gapped(openings) + b"\x22\x20%b"
-    return Form(_gapped(chained), record, tuple(places))
+    return Form(_gapped(chained), record, tuple(numbered), tuple(places))
 
 
 def _gapped(parts: list[bytes]) -> bytes:
@@ -82,8 +88,11 @@ def _seal_start(audience: int, epoch: int) -> bytes:
 
 def _assemble(
     match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes, salt_key: bytes, like: bytes
-) -> tuple[bytes, bytes]:
-    """The record and its hash, with the salts that `salt_key` gives, or if it is empty those where `like` has them."""
+) -> tuple[bytes, bytes, Sequence[Place], int]:
+    """The record, its hash, its openings, and where the body ends, from which they are counted.
+
+    With the salts that `salt_key` gives, or if it is empty those where `like` has them.
+    """
     shape: list[int] = []
     for audience, epoch, value in secrets:
         shape += (audience, epoch, len(value))
@@ -101,4 +110,5 @@ def _assemble(
         opened += (salt, value)
     chained = form.chained % tuple(commitments)
     record_hash = hashing.linked(match, seq, previous, body, len(secrets), chained)
-    return form.record % (size, body, *commitments, *opened, record_hash), record_hash
+    record = form.record % (size, body, *commitments, *opened, record_hash)
+    return record, record_hash, form.openings, end

@@ -18,6 +18,7 @@ from sixledger.ledger.opening import SERVER_ONLY, open_match, opening
 from sixledger.ledger.ordinary import can_play, carry_out
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.spelling import spelling_of
+from sixledger.ledger.whole import WholeRecord
 from sixledger.v1 import engine_service_pb2, record_pb2
 
 SEAT = record_pb2.CAUSE_KIND_SEAT
@@ -65,9 +66,14 @@ class Author:
         match = begin_opened(match_id, opened, Registry([game]))
         draft = open_match(match, request_id, time_us, author.seeds, immediate=immediate)
         record = draft.seal(author._salt_key)
-        return author, draft.after, record
+        return author, draft.after, record.message
 
     def act(self, match: Match, action: engine_service_pb2.Action) -> tuple[Match, record_pb2.Record]:
+        """Where `match` stands after `action`, and its record as a message. Raises what `decide` raises."""
+        after, record = self.make(match, action)
+        return after, record.message
+
+    def make(self, match: Match, action: engine_service_pb2.Action) -> tuple[Match, WholeRecord]:
         """Where `match` stands after `action`, and its record. Raises what `decide` raises."""
         if (made := self._play(match, action)) is not None:
             return made
@@ -75,8 +81,8 @@ class Author:
         record = draft.seal(self._salt_key)
         return draft.after, record
 
-    def _play(self, match: Match, action: engine_service_pb2.Action) -> tuple[Match, record_pb2.Record] | None:
-        """As `act`, for an ordinary command with which nothing is wrong. None for any other: `decide` says why."""
+    def _play(self, match: Match, action: engine_service_pb2.Action) -> tuple[Match, WholeRecord] | None:
+        """As `make`, for an ordinary command with which nothing is wrong. None for any other: `decide` says why."""
         cause, data = action.cause, action.command
         seat, request_id, decision = cause.seat, cause.request_id, match.open_decision.number
         time_us = max(action.time_us, match.time_us)
@@ -105,6 +111,6 @@ class Author:
             message = keys.act_message(match.match_id, seat, keys.ActKind.COMMAND, decision, observed, request_id, data)
             if not keys.verify(key, signature, message):
                 return None
-        record, record_hash = seal(match.match_id, match.seq + 1, body, secrets, match.hash, self._salt_key)
-        after.finish_record(record_hash, time_us, decision, seat, opened)
-        return after, record_pb2.Record.FromString(record)
+        record = seal(match.match_id, match.seq + 1, body, secrets, match.hash, self._salt_key)
+        after.finish_record(record.hash, time_us, decision, seat, opened)
+        return after, record

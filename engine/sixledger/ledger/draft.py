@@ -9,12 +9,13 @@ from typing import Any
 from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.engine.chance import Chance, Stream
-from sixledger.ledger import clocks, keys, records, wire
+from sixledger.ledger import assembly, clocks, keys, wire
 from sixledger.ledger.assembly import Secret
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.match import Match
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.spelling import Command, spelling_of
+from sixledger.ledger.whole import WholeRecord
 from sixledger.v1 import record_pb2
 
 
@@ -75,11 +76,11 @@ class Draft:
         )
         return body, secrets
 
-    def seal(self, salt_key: bytes) -> record_pb2.Record:
+    def seal(self, salt_key: bytes) -> WholeRecord:
         """The record; `after` then stands after it. To be called once."""
         match = self.after
         body, secrets = self.body()
-        record = records.seal(match.match_id, match.seq + 1, body, secrets, match.hash, salt_key)
+        record = assembly.seal(match.match_id, match.seq + 1, body, secrets, match.hash, salt_key)
         self.settle(record.hash)
         return record
 

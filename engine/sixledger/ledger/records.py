@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,11 +10,11 @@ from google.protobuf.message import DecodeError, Message
 from sixledger.engine import visibility
 from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.schema import Malformed, Schema, parse_strict
-from sixledger.ledger import assembly, hashing
-from sixledger.ledger.assembly import Secret
+from sixledger.ledger import hashing
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.spelling import spelling_of
+from sixledger.ledger.whole import may_open
 from sixledger.v1 import game_pb2, record_pb2, replay_service_pb2
 
 FORMAT = 1
@@ -23,26 +23,9 @@ MAX_SEALS = 65_535
 BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
 
 
-def seal(
-    match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes, salt_key: bytes
-) -> record_pb2.Record:
-    """Record `seq` of a match with this body, chained to `previous`, with every secret sealed and opened.
-
-    `salt_key` is that of the match (`hashing.salt_key`).
-    """
-    return record_pb2.Record.FromString(assembly.seal(match, seq, body, secrets, previous, salt_key)[0])
-
-
-def may_open(seal_: record_pb2.Seal, viewer: int | None, revealed: int) -> bool:
-    """True if `viewer` (a seat, or None for everybody) may open the seal when epochs up to `revealed` are."""
-    if seal_.epoch and seal_.epoch <= revealed:
-        return True
-    return viewer is not None and bool(seal_.audience >> viewer & 1)
-
-
 def redact(record: record_pb2.Record, viewer: int | None, revealed: int) -> record_pb2.Record:
     """The record with the openings that `viewer` may have, and no others."""
-    allowed = [o for o in record.openings if may_open(record.seals[o.seal], viewer, revealed)]
+    allowed = [o for o in record.openings if _may_open(record.seals[o.seal], viewer, revealed)]
     if len(allowed) == len(record.openings):
         return record
     return record_pb2.Record(body=record.body, seals=record.seals, openings=allowed, hash=record.hash)
@@ -53,9 +36,13 @@ def late_openings(record: record_pb2.Record, viewer: int | None, before: int, af
     return [
         opening
         for opening in record.openings
-        if may_open(record.seals[opening.seal], viewer, after)
-        and not may_open(record.seals[opening.seal], viewer, before)
+        if _may_open(record.seals[opening.seal], viewer, after)
+        and not _may_open(record.seals[opening.seal], viewer, before)
     ]
+
+
+def _may_open(seal_: record_pb2.Seal, viewer: int | None, revealed: int) -> bool:
+    return may_open(seal_.audience, seal_.epoch, viewer, revealed)
 
 
 def add_openings(record: record_pb2.Record, openings: list[record_pb2.Opening]) -> None:

@@ -15,6 +15,7 @@ from sixledger.engine.errors import EngineError, IllegalCommand, MalformedComman
 from sixledger.ledger import clocks
 from sixledger.ledger.faults import LedgerFault, MalformedAct, Refused
 from sixledger.ledger.match import Match
+from sixledger.ledger.whole import WholeRecord
 from sixledger.service.errors import (
     ServiceError,
     illegal,
@@ -77,7 +78,7 @@ class Acting(Matches):
                 try:
                     if action.time_us > hosted.match.first_deadline_us:
                         await self._fire_before(hosted, action)
-                    after, record = hosted.author.act(hosted.match, action)
+                    after, record = hosted.author.make(hosted.match, action)
                 except (EngineError, Refused) as error:
                     # The request id goes before everything else that may be wrong, and what was decided
                     # on may be old: another replica can have gone on.
@@ -92,7 +93,7 @@ class Acting(Matches):
                 if isinstance(result, Appended):
                     self._measure(action, begun, decided)
                     self._advance(hosted, after, record)
-                    return Posted(hosted, after.seq, record, after.time_us, entry.record)
+                    return Posted(hosted, after.seq, record, after.time_us)
                 if isinstance(result, RequestTaken):
                     return await self._repetition(hosted, action, result.seq)
                 if self.metrics is not None:
@@ -100,7 +101,7 @@ class Acting(Matches):
                 await self._catch_up(hosted)
         raise unavailable("others acted in this match all the time; try again")
 
-    def _advance(self, hosted: Hosted, after: Match, record: record_pb2.Record) -> None:
+    def _advance(self, hosted: Hosted, after: Match, record: WholeRecord) -> None:
         before = hosted.match
         hosted.advance(after, record)
         self.hub.hint(after.match_id)
@@ -114,13 +115,13 @@ class Acting(Matches):
         before: Match,
         action: engine_service_pb2.Action,
         after: Match,
-        record: record_pb2.Record,
+        record: WholeRecord,
         display_name: str | None = None,
         bot: str | None = None,
     ) -> Entry:
         """What the store is to keep of an act."""
         cause = action.cause
-        entry = Entry(before.match_id, after.seq, record.SerializeToString(), cause.kind, cause.seat, cause.request_id)
+        entry = Entry(before.match_id, after.seq, record.data, cause.kind, cause.seat, cause.request_id)
         if after.status != before.status:
             entry.status = after.status
         if after.first_deadline_us != before.first_deadline_us:
@@ -173,7 +174,7 @@ class Acting(Matches):
             await self._catch_up(hosted)
         found = await self.posted(hosted, seq)
         try:
-            same = is_same_act(action, found.record, hosted.match.game)
+            same = is_same_act(action, found.record.message, hosted.match.game)
         except LedgerFault as fault:
             raise ledger_broken(hosted.match.match_id, f"record {seq}: {fault.message}") from fault
         if not same:
@@ -219,7 +220,7 @@ class Acting(Matches):
         while now_us > hosted.match.first_deadline_us and attempts < ATTEMPTS:
             timer = hosted.match.timers()[0]
             action = clocks.fire(timer, now_us)
-            after, record = hosted.author.act(hosted.match, action)
+            after, record = hosted.author.make(hosted.match, action)
             if isinstance(await self._append(await self._entry(hosted.match, action, after, record)), Appended):
                 if self.metrics is not None:
                     self.metrics.fired((now_us - timer.deadline_us) / 1_000_000)

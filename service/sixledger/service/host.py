@@ -17,6 +17,7 @@ from sixledger.engine.schema import Malformed
 from sixledger.ledger.author import Author
 from sixledger.ledger.faults import Refused
 from sixledger.ledger.heads import HeadSigner
+from sixledger.ledger.whole import WholeRecord
 from sixledger.service.acting import Acting, kept_deadline, translated
 from sixledger.service.errors import ServiceError, malformed, request_id_reused, unavailable
 from sixledger.service.hosted import Hosted
@@ -125,19 +126,20 @@ class MatchHost(Acting):
             rematch_of,
             kept_deadline(match.first_deadline_us),
         )
-        first = Entry(match_id, 0, record.SerializeToString(), _TABLE, 0, create_request_id(secret))
+        whole = WholeRecord.of(record)
+        first = Entry(match_id, 0, whole.data, _TABLE, 0, create_request_id(secret))
         if not await self.store.create(row, first):
             found = await self._created_before(match_id, request)
             if found is None:
                 raise unavailable("the match was created at the same time; try again")
             return found
-        hosted = Hosted(row, author, match, record)
+        hosted = Hosted(row, author, match, whole)
         self._cache.put(hosted)
         self._expect(match)
         if self.metrics is not None:
             self.metrics.changed(match.status)
         self._log.info("match_created", match=match_id.hex(), game=game.id, seats=len(match.seats))
-        return Posted(hosted, 0, record, match.time_us)
+        return Posted(hosted, 0, whole, match.time_us)
 
     async def _created_before(self, match_id: bytes, request: match_service_pb2.CreateMatchRequest) -> Posted | None:
         try:

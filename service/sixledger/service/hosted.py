@@ -16,6 +16,7 @@ from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.match import Match
+from sixledger.ledger.whole import WholeRecord
 from sixledger.service.errors import ServiceError, ledger_broken, no_spectators
 from sixledger.service.store import MatchRow
 from sixledger.v1 import error_pb2, record_pb2, replay_service_pb2
@@ -33,7 +34,7 @@ class Hosted:
         "__weakref__", "_base", "_head", "_marks", "_recent", "_shared", "author", "checked_at", "lock", "match", "row",
     )  # fmt: skip
 
-    def __init__(self, row: MatchRow, author: Author, match: Match, first: record_pb2.Record) -> None:
+    def __init__(self, row: MatchRow, author: Author, match: Match, first: WholeRecord) -> None:
         """`match` stands after record 0, which is `first`."""
         self.row = row
         self.author = author
@@ -41,7 +42,8 @@ class Hosted:
         self.lock = asyncio.Lock()
         #: When the store was last asked for newer records, by the loop's clock.
         self.checked_at = 0.0
-        self._recent = [first]
+        #: As their parts: of records there are many.
+        self._recent = [first.parts]
         self._base = 0
         #: Records that revealed epochs, as (number, highest epoch revealed by then), ascending.
         self._marks: list[tuple[int, int]] = []
@@ -65,7 +67,7 @@ class Hosted:
             raise ledger_broken(row.match_id, f"record 0: {fault.message}") from fault
         except DecodeError as error:
             raise ledger_broken(row.match_id, "record 0 cannot be read") from error
-        return cls(row, author, match, record)
+        return cls(row, author, match, WholeRecord.of(record))
 
     def check_viewer(self, viewer: int | None) -> None:
         """Raise NO_SPECTATORS if the viewer, a spectator (None), may not look on."""
@@ -74,11 +76,11 @@ class Hosted:
 
     # -- going on --------------------------------------------------------------------------------
 
-    def advance(self, match: Match, record: record_pb2.Record) -> None:
+    def advance(self, match: Match, record: WholeRecord) -> None:
         """Stand after `record`, which is durable, where the match is `match`."""
         revealed_before = self.match.revealed
         self.match = match
-        self._recent.append(record)
+        self._recent.append(record.parts)
         if match.revealed > revealed_before:
             start = self._marks[-1][0] if self._marks else 0
             self._marks.append((match.seq, match.revealed))
@@ -96,7 +98,7 @@ class Hosted:
             except DecodeError as error:
                 message = f"record {self.match.seq + 1} cannot be read"
                 raise ledger_broken(self.match.match_id, message) from error
-            self.advance(after, record)
+            self.advance(after, WholeRecord.of(record))
 
     def _trim(self, start: int) -> None:
         """Forget records before the epoch that just ended, but for the newest few."""
@@ -107,11 +109,11 @@ class Hosted:
 
     # -- reading ---------------------------------------------------------------------------------
 
-    def kept(self, first: int, end: int) -> list[record_pb2.Record] | None:
-        """The whole records `first` to `end` − 1, or None if they are not all at hand."""
+    def kept(self, first: int, end: int) -> list[WholeRecord] | None:
+        """The records `first` to `end` − 1, or None if they are not all at hand."""
         if first < self._base:
             return None
-        return self._recent[first - self._base : end - self._base]
+        return [WholeRecord(*parts) for parts in self._recent[first - self._base : end - self._base]]
 
     def shared(self, seq: int, viewer: int | None, with_head: bool) -> bytes | None:
         """What was last shared of record `seq` for a viewer, with or without a signed head."""

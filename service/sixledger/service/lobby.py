@@ -10,7 +10,6 @@ import secrets
 from dataclasses import dataclass
 
 from sixledger.ledger.hashing import sha256, u16
-from sixledger.ledger.records import redact
 from sixledger.service import caller
 from sixledger.service.api_keys import ApiKeys
 from sixledger.service.audit import audit
@@ -75,7 +74,7 @@ class Lobby:
         return pb.CreateMatchResponse(
             match_id=posted.hosted.match.match_id,
             owner_token=self._token(Role.OWNER, posted, OWNER_SEAT),
-            record=redact(posted.record, None, 0),
+            record=_first_record(posted),
             head=self._host.head(posted.hosted, posted),
         )
 
@@ -286,7 +285,7 @@ class Lobby:
         new = posted.hosted.match
         await self._seat_old_bots(hosted, new.match_id)
         reply = pb.CreateRematchResponse(
-            match_id=new.match_id, record=redact(posted.record, None, 0), head=self._host.head(posted.hosted, posted)
+            match_id=new.match_id, record=_first_record(posted), head=self._host.head(posted.hosted, posted)
         )
         if claims.role is Role.OWNER:
             reply.owner_token = self._token(Role.OWNER, posted, OWNER_SEAT)
@@ -393,7 +392,13 @@ class Lobby:
     async def _shown(
         self, posted: Posted, viewer: int | None
     ) -> tuple[record_pb2.Record, list[record_pb2.LateOpenings]]:
-        return await record_for(self._host, posted.hosted, posted.seq, posted.record, viewer)
+        record, late = await record_for(self._host, posted.hosted, posted.seq, posted.record, viewer)
+        return record_pb2.Record.FromString(record), [record_pb2.LateOpenings.FromString(each) for each in late]
+
+
+def _first_record(posted: Posted) -> record_pb2.Record:
+    """Record 0 as everybody may have it."""
+    return record_pb2.Record.FromString(posted.record.shown(None, 0))
 
 
 def _name(claims: Claims) -> str:

@@ -10,7 +10,6 @@ from contextlib import aclosing
 from sixledger.ledger import wire
 from sixledger.ledger.clocks import reading
 from sixledger.ledger.fairness import fairness, promised
-from sixledger.ledger.records import redact
 from sixledger.service import caller
 from sixledger.service.admission import Admission
 from sixledger.service.api_keys import ApiKeys
@@ -26,7 +25,7 @@ from sixledger.service.lobby import Lobby, OwnerRules, rematch_request
 from sixledger.service.matches import Posted
 from sixledger.service.paging import page_token, read_page_token
 from sixledger.service.play import PlayLimits, PlayStream
-from sixledger.service.redaction import posted_for
+from sixledger.service.redaction import record_for
 from sixledger.service.restored import is_restored
 from sixledger.service.store import Cursor
 from sixledger.service.tokens import TokenMint
@@ -92,12 +91,12 @@ class MatchServicer(Lobby):
     async def SubmitCommandEncoded(self, request: pb.SubmitCommandRequest) -> bytes:  # noqa: N802
         """Play a command: a serialised SubmitCommandResponse."""
         seat, posted = await self._submit(request)
-        record, late = await posted_for(self._host, posted, seat)
+        record, late = await record_for(self._host, posted.hosted, posted.seq, posted.record, seat)
         head = self._host.head(posted.hosted, posted).encode()
         # Put together from bytes: by far the most frequent call, and the record is serialised already.
         parts = [_RECORD, wire.varint(len(record)), record]
         if late:
-            parts.append(wire.repeated(_LATE, [each.SerializeToString() for each in late]))
+            parts.append(wire.repeated(_LATE, late))
         parts += (_HEAD, wire.varint(len(head)), head)
         return b"".join(parts)
 
@@ -273,10 +272,10 @@ class MatchServicer(Lobby):
         if request.first_seq < end:
             room = MAX_PAGE_BYTES
             for record in await self._host.records(hosted, request.first_seq, end):
-                room -= record.ByteSize()
+                room -= len(record.data)
                 if room < 0 and reply.next_seq > request.first_seq:
                     break
-                reply.records.append(redact(record, viewer, match.revealed))
+                reply.records.add().ParseFromString(record.shown(viewer, match.revealed))
                 reply.next_seq += 1
         if reply.next_seq == match.seq + 1 and hosted.match is match:
             reply.head = self._host.head(hosted)

@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +16,7 @@ from sixledger.engine.registry import Registry, installed
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.heads import HeadSigner
 from sixledger.ledger.records import read_body
+from sixledger.ledger.whole import WholeRecord
 from sixledger.service.archive import Ledgers
 from sixledger.service.cache import MatchCache
 from sixledger.service.errors import ServiceError, ledger_broken, unknown_match
@@ -49,12 +50,9 @@ class Posted:
     hosted: Hosted
     #: Number of the record.
     seq: int
-    #: Whole: with all its openings.
-    record: record_pb2.Record = field(repr=False)
+    record: WholeRecord
     #: Time of the record in microseconds.
     time_us: int
-    #: The record, serialised, if it was made now.
-    data: bytes = field(default=b"", repr=False)
 
 
 class Matches:
@@ -171,10 +169,10 @@ class Matches:
     async def posted(self, hosted: Hosted, seq: int) -> Posted:
         """Record `seq` of a match, which exists."""
         (record,) = await self.records(hosted, seq, seq + 1)
-        return Posted(hosted, seq, record, record_pb2.Body.FromString(record.body).time_us)
+        return Posted(hosted, seq, record, record_pb2.Body.FromString(record.message.body).time_us)
 
-    async def records(self, hosted: Hosted, first: int, end: int) -> list[record_pb2.Record]:
-        """The whole records `first` to `end` − 1, which exist. They are shared: do not change them."""
+    async def records(self, hosted: Hosted, first: int, end: int) -> list[WholeRecord]:
+        """The records `first` to `end` − 1, which exist."""
         kept = hosted.kept(first, end)
         if kept is not None:
             return kept
@@ -186,8 +184,8 @@ class Matches:
                 raise ledger_broken(match_id, f"record {start} is missing")
             stored += page
         try:
-            return [record_pb2.Record.FromString(data) for data in stored]
-        except DecodeError as error:
+            return [WholeRecord.of(record_pb2.Record.FromString(data)) for data in stored]
+        except (DecodeError, IndexError) as error:
             raise ledger_broken(match_id, "a record cannot be read") from error
 
     def keys_changed(self) -> None:

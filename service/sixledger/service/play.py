@@ -18,7 +18,7 @@ from sixledger.service.errors import ServiceError, malformed, unavailable
 from sixledger.service.failures import CallLog, failure, report
 from sixledger.service.hub import NO_MATCH, Waiter
 from sixledger.service.matches import Posted
-from sixledger.service.redaction import posted_for
+from sixledger.service.redaction import record_for
 from sixledger.service.watch import Following, Pulse
 from sixledger.v1 import error_pb2
 from sixledger.v1 import match_service_pb2 as pb
@@ -262,12 +262,11 @@ class PlayStream:
         parts = [_SEQ, wire.varint(seq)]
         _, following = self._followed.get((match_id, seat), (0, None)) if self._followed else (0, None)
         if following is None or order.with_record or seq < following.first_seq:
-            # Put together from bytes: by far the most frequent answer, and a record is copied for nothing else.
-            record, late = await posted_for(self._host, posted, seat)
+            # Put together from bytes: by far the most frequent answer.
+            record, late = await record_for(self._host, posted.hosted, seq, posted.record, seat)
             parts += (_RECORD, wire.varint(len(record)), record)
             if late:
-                number = pb.PlayedCommand.LATE_OPENINGS_FIELD_NUMBER
-                parts.append(wire.repeated(number, [each.SerializeToString() for each in late]))
+                parts.append(wire.repeated(pb.PlayedCommand.LATE_OPENINGS_FIELD_NUMBER, late))
         if order.with_head or self._head_is_due(match_id, posted):
             head = self._host.head(posted.hosted, posted).encode()
             parts.append(wire.field(pb.PlayedCommand.HEAD_FIELD_NUMBER, head))

@@ -1,0 +1,52 @@
+"""What is cut out of a record's bytes is what its message would be without it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from sixledger.ledger import assembly
+from sixledger.ledger.records import late_openings, redact
+from sixledger.ledger.whole import WholeRecord
+from sixledger.v1 import record_pb2
+
+SECRETS = st.lists(
+    st.tuples(st.sampled_from([0, 1, 2, 3, 1 << 9, (1 << 64) - 1]), st.integers(0, 4), st.binary(max_size=300)),
+    max_size=8,
+)
+VIEWERS = st.one_of(st.none(), st.integers(0, 10))
+
+
+def sealed(seq: int, secrets: list[tuple[int, int, bytes]], body: bytes) -> WholeRecord:
+    return assembly.seal(b"m" * 16, seq, body, secrets, b"p" * 32, b"k" * 32)
+
+
+@given(st.integers(0, 300), SECRETS, st.binary(min_size=1, max_size=300), VIEWERS, st.integers(0, 5))
+def test_everybody_is_shown_what_he_may_open(
+    seq: int, secrets: list[tuple[int, int, bytes]], body: bytes, viewer: int | None, revealed: int
+) -> None:
+    made = sealed(seq, secrets, body)
+    expected = redact(made.message, viewer, revealed).SerializeToString(deterministic=True)
+    assert made.shown(viewer, revealed) == expected
+    assert WholeRecord.of(made.message).shown(viewer, revealed) == expected
+
+
+@given(st.integers(0, 300), SECRETS, VIEWERS, st.tuples(st.integers(0, 5), st.integers(0, 5)).map(sorted))
+def test_a_reveal_frees_what_nobody_could_open_before(
+    seq: int, secrets: list[tuple[int, int, bytes]], viewer: int | None, revealed: list[int]
+) -> None:
+    made, (before, after) = sealed(seq, secrets, b"body"), revealed
+    openings = late_openings(made.message, viewer, before, after)
+    expected = record_pb2.LateOpenings(seq=seq, openings=openings).SerializeToString(deterministic=True)
+    for whole in (made, WholeRecord.of(made.message)):
+        assert whole.freed(seq, viewer, before, after) == (expected if openings else b"")
+
+
+def test_a_record_from_elsewhere_may_lack_anything() -> None:
+    for record in (record_pb2.Record(), record_pb2.Record(hash=b"short"), record_pb2.Record(body=b"body")):
+        whole = WholeRecord.of(record)
+        assert (whole.message, whole.shown(None, 9)) == (record, record.SerializeToString())
+
+
+def test_a_record_does_not_show_its_secrets() -> None:
+    made = sealed(3, [(1, 1, b"a card")], b"body")
+    assert repr(made) == f"WholeRecord({len(made.data)} bytes)"
