@@ -74,7 +74,10 @@ class MatchCache:
             self._loading[match_id] = task
             # The outcome is looked at even if every caller has left by then.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        finally:
+            del task  # what it raises leads here, and from here to the task: a ring
 
     async def _load(self, match_id: bytes, load: Callable[[], Awaitable[Hosted]]) -> Hosted:
         try:

@@ -182,6 +182,8 @@ class Call(Context):
         finally:
             if self.closed:
                 self._connection.forget(self)
+            # The context variables of the task lead back to the call: as a ring they would wait for the collector.
+            self._task = None
 
     async def _answer(self, handler: Any) -> None:
         request: Any = self
