@@ -43,8 +43,8 @@ async def _serve(
     # Everything that lives now lives to the end: the collector need not look at it again.
     gc.collect()
     gc.freeze()
-    # Hardly anything here becomes garbage in rings. What the collector looks at are matches that came into memory: often
-    # and a little of it, so that nobody waits long. A look at all of them costs some 20 µs a match and is rare.
+    # Hardly anything here becomes garbage in rings. What the collector looks at are matches that came into memory: a
+    # little at a time, so that nobody waits long. A look at all of them costs some 20 µs a match and is rare.
     gc.set_threshold(5_000, 10, 20)
     if started is not None:
         started(server)
