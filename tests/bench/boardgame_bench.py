@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ HERE = Path(__file__).resolve().parent / "boardgame"
 FOLDER = "SIXLEDGER_BENCH_BOARDGAME"
 _TESTS = Path(__file__).resolve().parents[1]
 _FETCH_S, _START_S = 300, 30
+TRANSPORTS = ("grpcio", "http2")
 
 
 class Unavailable(Exception):
@@ -78,29 +80,33 @@ def _process(command: list[str], line: str = "", **options: Any) -> Iterator[tup
         process.stdout.close()
 
 
+@contextmanager
+def _ours(folder: Path, transport: str) -> Iterator[dict[str, Any]]:
+    """A server of ours with a store of its own: what it says, and its transport."""
+    store = folder / transport
+    store.mkdir()
+    settings = {
+        "data_dir": str(store),
+        "store": f"sqlite:{store}/matches.db",
+        "cached_matches": 8192,
+        "transport": transport,
+    }
+    with _process([sys.executable, "-m", "sixledger.cli.bench.server"], json.dumps(settings) + "\n") as (said, _):
+        yield {**said, "transport": transport}
+
+
 def measure(folder: Path, rounds: int, seconds: float, matches: int) -> dict[str, list[dict[str, Any]]]:
     """What the load found, by server and kind of window, round by round. Raises Unavailable."""
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         packages = Path(os.environ.get(FOLDER) or temporary)
         if not (packages / "node_modules" / "boardgame.io").is_dir():
             fetch(packages)
-        store = Path(temporary) / "store"
-        settings = json.dumps(
-            {
-                "data_dir": str(store),
-                "store": f"sqlite:{store}/matches.db",
-                "cached_matches": 8192,
-                "transport": os.environ.get("SIXLEDGER_TRANSPORT", "grpcio"),
-            }
-        )
-        store.mkdir()
         environment = {**os.environ, "NODE_ENV": "production", "NODE_PATH": str(packages / "node_modules")}
-        with (
-            _process([sys.executable, "-m", "sixledger.cli.bench.server"], settings + "\n") as (ours, _),
-            _process([*_node("node"), str(HERE / "server.js")], env=environment) as (theirs, _),
-        ):
+        with ExitStack() as servers:
+            theirs, _ = servers.enter_context(_process([*_node("node"), str(HERE / "server.js")], env=environment))
+            ours = [servers.enter_context(_ours(Path(temporary), transport)) for transport in TRANSPORTS]
             wanted = json.dumps({
-                "address": ours["address"], "pid": ours["pid"], "port": theirs["port"], "their_pid": theirs["pid"],
+                "ours": ours, "port": theirs["port"], "their_pid": theirs["pid"],
                 "rounds": rounds, "seconds": seconds, "matches": matches,
             })  # fmt: skip
             load = {**os.environ, "PYTHONPATH": str(_TESTS)}
@@ -131,9 +137,9 @@ def run(folder: Path, rounds: int = 5, seconds: float = 3.0, matches: int = 200)
         return list(zip(values(ours, *keys), values(theirs, *keys), strict=True))
 
     theirs, comparisons = "boardgame.io 0.50.2 in memory", []
-    for kind, how in (("unary", "a call each"), ("play", "on play streams")):
-        ours = f"6 nimmt, 200 matches, durable, {how}"
-        half = pairs(f"{kind}_half", "theirs_half", "latency_ms", "p99")
+    for transport, (called, how) in product(TRANSPORTS, (("unary", "a call each"), ("play", "on play streams"))):
+        ours, kind = f"6 nimmt, 200 matches, durable, {transport}, {how}", f"{called} {transport}"
+        half = pairs(f"{kind} half", "theirs half", "latency_ms", "p99")
         comparisons += [
             Comparison.of(ours, theirs, "moves/s", pairs(kind, "theirs", "per_s"), reach=2.0, low_is_good=False),
             Comparison.of(f"{ours}: p99 at half of the other's most", theirs, "ms", half, reach=0.5),
@@ -142,7 +148,7 @@ def run(folder: Path, rounds: int = 5, seconds: float = 3.0, matches: int = 200)
     return Report(
         comparisons,
         [
-            Figure("load during 6 nimmt moves", "cores", Spread.of(values("unary", "cores", "client"))),
+            Figure("load during 6 nimmt moves", "cores", Spread.of(values("unary grpcio", "cores", "client"))),
             Figure("load during boardgame.io moves", "cores", Spread.of(values("theirs", "cores", "client"))),
         ],
     )

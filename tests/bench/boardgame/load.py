@@ -58,23 +58,29 @@ class Sixledger:
 
 
 async def compare(wanted: dict[str, Any]) -> dict[str, Any]:
-    """For each round a window of both servers: all that they take, and at half of what boardgame.io takes."""
+    """For each round a window of each server: all that they take, and at half of what boardgame.io takes.
+
+    Ours are named by how they are called, and by their transport.
+    """
     seconds, matches, port = wanted["seconds"], wanted["matches"], wanted["port"]
-    caller, chance = Caller(wanted["address"]), Random(1)
-    found: dict[str, list[Window]] = {
-        name: [] for name in ("unary", "play", "theirs", "unary_half", "play_half", "theirs_half")
+    callers = {server["transport"]: Caller(server["address"]) for server in wanted["ours"]}
+    ours = {
+        f"{how} {server['transport']}": Sixledger(
+            callers[server["transport"]], server["pid"], matches, streams=how == "play"
+        )
+        for server in wanted["ours"]
+        for how in ("unary", "play")
     }
+    chance = Random(1)
+    found: dict[str, list[Window]] = {f"{name}{half}": [] for name in (*ours, "theirs") for half in ("", " half")}
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as lobby:
         theirs = await at_once(matches, 16, lambda number: Match.open(lobby, port, chance))
-        unary, play = (Sixledger(caller, wanted["pid"], matches, streams=streams) for streams in (False, True))
         meter = Meter(wanted["their_pid"])
         try:
             for each in range(wanted["rounds"] + 1):
-                windows = {
-                    "unary": await unary.saturated(seconds),
-                    "theirs": await closed_window(theirs, seconds + _WARM_S, warmup_s=_WARM_S, meter=meter),
-                    "play": await play.saturated(seconds),
-                }
+                windows = {"theirs": await closed_window(theirs, seconds + _WARM_S, warmup_s=_WARM_S, meter=meter)}
+                for name, server in ours.items():
+                    windows[name] = await server.saturated(seconds)
                 if each == 0:
                     continue  # the first of each does not count
                 for name, window in windows.items():
@@ -83,15 +89,16 @@ async def compare(wanted: dict[str, Any]) -> dict[str, Any]:
             for each in range(wanted["rounds"]):
                 length = seconds + _WARM_S
                 moments = schedule(rate, length, seed=each)
-                found["unary_half"].append(await unary.at(moments, length))
-                found["play_half"].append(await play.at(moments, length))
-                found["theirs_half"].append(
+                found["theirs half"].append(
                     await open_window(theirs, moments, seconds=length, warmup_s=_WARM_S, meter=meter)
                 )
+                for name, server in ours.items():
+                    found[f"{name} half"].append(await server.at(moments, length))
         finally:
             for match in theirs:
                 await match.close()
-            await caller.close()
+            for caller in callers.values():
+                await caller.close()
     return {name: [Side(name, [window]).as_dict() for window in windows] for name, windows in found.items()}
 
 
