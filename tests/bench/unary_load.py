@@ -201,6 +201,9 @@ class Load:
             for worker in working:
                 worker.cancel()
             await asyncio.wait(working)
+        for worker in working:
+            if not worker.cancelled():
+                worker.result()
         if wall < seconds / 2 and not may_end:
             raise RuntimeError("too few matches were prepared: the server is faster than this load expects")
         return Window(calls, wall, load, await self._server_cpu() - server, waits)

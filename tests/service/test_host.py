@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from sixledger.engine.registry import Registry
+from sixledger.games.nimmt.v1 import nimmt_pb2
+from sixledger.ledger import wire
 from sixledger.ledger.records import redact
 from sixledger.service.errors import ServiceError
 from sixledger.service.store import Entry, MemoryStore, SqliteStore, Store, StoreError
-from sixledger.v1 import error_pb2, record_pb2
+from sixledger.v1 import error_pb2, game_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.hosts import Clock, Replica, StartedMatch, hosting, ledger_of, replica
 from support.servers import TWO_ROUNDS
@@ -226,6 +228,22 @@ async def test_a_broken_ledger_is_data_loss(damage: str) -> None:
         view = pb.GetViewRequest(match_id=match.match_id)
         assert await reason(fresh.servicer.GetView(view)) == error_pb2.REASON_LEDGER_BROKEN
         await fresh.play(sound, 2)
+
+
+@pytest.mark.parametrize("garbage", [b"\xff", wire.field(3, b"\x08\x63")], ids=["no record", "opening without seal"])
+async def test_a_record_that_broke_after_it_was_folded_is_data_loss(garbage: bytes) -> None:
+    """Old records are not kept in memory: whoever reads them hears LEDGER_BROKEN, the match itself goes on."""
+    async with hosting() as (table, store):
+        rounds = nimmt_pb2.Options(end_mode=nimmt_pb2.END_MODE_ROUNDS, rounds=6)
+        match = await table.start(options=game_pb2.Options(nimmt=rounds))
+        await table.play(match, 100)
+        assert (await table.host.hosted(match.match_id)).kept(3, 5) is None
+        inner = store.inner
+        assert isinstance(inner, MemoryStore)
+        inner._matches[match.match_id].records[3] = garbage
+        wanted = pb.ListRecordsRequest(match_id=match.match_id, first_seq=3, page_size=2)
+        assert await reason(table.servicer.ListRecords(wanted)) == error_pb2.REASON_LEDGER_BROKEN
+        await table.play(match, 2)
 
 
 async def test_the_store_lists_status_and_taken_seats() -> None:

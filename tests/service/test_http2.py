@@ -32,12 +32,12 @@ from sixledger.service.http2.server import Http2Server
 from sixledger.service.server import Server
 from sixledger.v1 import catalog_service_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
-from support.http2 import RawClient, raw_client
+from support.http2 import HEADERS, RawClient, raw_client
 from support.servers import Client, create, failing, memory_settings, serving, start
 
 ORIGIN = b"/sixledger.v1.CatalogService/GetOrigin"
 PLAY = b"/sixledger.v1.MatchService/Play"
-INTERNAL, UNIMPLEMENTED, RESOURCE_EXHAUSTED = "13", "12", "8"
+INTERNAL, UNIMPLEMENTED, RESOURCE_EXHAUSTED, INVALID_ARGUMENT = "13", "12", "8", "3"
 
 
 def http2(**changes: Any) -> Settings:
@@ -258,6 +258,14 @@ async def test_a_call_that_has_ended_leaves_nothing_for_the_garbage_collector() 
             await stream.read()
             await stream.done_writing()
             assert await stream.read() is grpc.aio.EOF
+            async with raw_client(server.port) as raw:
+                assert (await raw.status(await raw.call(PLAY, b"no message")))[0] == INVALID_ARGUMENT
+                gone = raw.engine.send_request([*{**HEADERS, b":path": PLAY}.items()])
+                opened = raw.engine.data_to_send()
+                raw.engine.reset_stream(gone, ngh2.ErrorCode.CANCEL)
+                raw.writer.write(opened + raw.engine.data_to_send())  # reset before its first turn
+                await raw.writer.drain()
+                assert (await raw.status(await raw.call(ORIGIN, b"")))[0] == "0"
             async with asyncio.timeout(5):
                 while any(type(each) is Call for each in gc.get_objects()):  # noqa: ASYNC110 - there is no event for it
                     await asyncio.sleep(0.01)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from sixledger.ledger import hashing, wire
-from sixledger.ledger.whole import Place, WholeRecord
+from sixledger.ledger.whole import Made, Place, WholeRecord
 
 #: A value to be sealed: who may open it at once (bit set), in which epoch, and the value.
 Secret: TypeAlias = tuple[int, int, bytes]
@@ -88,7 +88,7 @@ def _seal_start(audience: int, epoch: int) -> bytes:
 
 def _assemble(
     match: bytes, seq: int, body: bytes, secrets: Sequence[Secret], previous: bytes, salt_key: bytes, like: bytes
-) -> tuple[bytes, bytes, Sequence[Place], int]:
+) -> Made:
     """The record, its hash, its openings, and where the body ends, from which they are counted.
 
     With the salts that `salt_key` gives, or if it is empty those where `like` has them.

@@ -1,4 +1,4 @@
-"""Records: sealing what happened, and reading it back with the openings at hand (DESIGN 6)."""
+"""Records: what they say, read with the openings at hand, and what of them each viewer may have (DESIGN 6)."""
 
 from __future__ import annotations
 

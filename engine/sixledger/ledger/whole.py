@@ -14,7 +14,8 @@ from sixledger.v1 import record_pb2
 
 #: An opening in a record: audience and epoch of its seal, and where its field begins and ends.
 Place: TypeAlias = tuple[int, int, int, int]
-Parts: TypeAlias = tuple[bytes, bytes, Sequence[Place], int]
+#: Record, hash, openings, and where these are counted from.
+Made: TypeAlias = tuple[bytes, bytes, Sequence[Place], int]
 
 #: Keys of `Record.openings` and of `LateOpenings.openings`: the same field under another number.
 _OPENING = wire.key(record_pb2.Record.OPENINGS_FIELD_NUMBER)
@@ -40,7 +41,7 @@ class WholeRecord:
 
     @classmethod
     def of(cls, record: record_pb2.Record) -> WholeRecord:
-        """The record in a message."""
+        """The record in a message, without fields that this build does not know: no hash covers them."""
         at = _length(len(record.body)) if record.body else 0
         at += sum([_length(seal.ByteSize()) for seal in record.seals])
         places: list[Place] = []
@@ -48,14 +49,15 @@ class WholeRecord:
             seal, end = record.seals[opening.seal], at + _length(opening.ByteSize())
             places.append((seal.audience, seal.epoch, at, end))
             at = end
-        return cls(record.SerializeToString(deterministic=True), record.hash, tuple(places))
+        at += _length(len(record.hash)) if record.hash else 0
+        return cls(record.SerializeToString(deterministic=True)[:at], record.hash, tuple(places))
 
     def __repr__(self) -> str:
         """Without the record, which holds secrets."""
         return f"WholeRecord({len(self.data)} bytes)"
 
     @property
-    def parts(self) -> Parts:
+    def made(self) -> Made:
         """What it is made from, for whoever keeps thousands: the garbage collector need not look at plain tuples."""
         return self.data, self.hash, self._places, self._base
 

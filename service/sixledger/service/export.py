@@ -19,9 +19,14 @@ async def export(host: MatchHost, hosted: Hosted, viewer: int | None) -> AsyncIt
     The lines are made in a thread, a piece at a time: nothing is made for a reader who does not take it.
     """
     count, head = hosted.match.seq + 1, host.head(hosted)
-    records = [record.message for record in await host.records(hosted, 0, count)]
+    records = await host.records(hosted, 0, count)
     name = viewers.SPECTATOR if viewer is None else viewers.seat_name(viewer)
-    made = file.lines(records, [head], host.signer.verifier_keys, viewer=name, registry=host.registry)
+
+    def lines() -> Iterator[str]:
+        messages = [record.message for record in records]
+        yield from file.lines(messages, [head], host.signer.verifier_keys, viewer=name, registry=host.registry)
+
+    made = lines()
     while piece := await asyncio.to_thread(_piece, made):
         yield piece
 

@@ -42,8 +42,8 @@ class Hosted:
         self.lock = asyncio.Lock()
         #: When the store was last asked for newer records, by the loop's clock.
         self.checked_at = 0.0
-        #: As their parts: of records there are many.
-        self._recent = [first.parts]
+        #: As what they are made from: of records there are many.
+        self._recent = [first.made]
         self._base = 0
         #: Records that revealed epochs, as (number, highest epoch revealed by then), ascending.
         self._marks: list[tuple[int, int]] = []
@@ -80,7 +80,7 @@ class Hosted:
         """Stand after `record`, which is durable, where the match is `match`."""
         revealed_before = self.match.revealed
         self.match = match
-        self._recent.append(record.parts)
+        self._recent.append(record.made)
         if match.revealed > revealed_before:
             start = self._marks[-1][0] if self._marks else 0
             self._marks.append((match.seq, match.revealed))
@@ -113,7 +113,7 @@ class Hosted:
         """The records `first` to `end` − 1, or None if they are not all at hand."""
         if first < self._base:
             return None
-        return [WholeRecord(*parts) for parts in self._recent[first - self._base : end - self._base]]
+        return [WholeRecord(*made) for made in self._recent[first - self._base : end - self._base]]
 
     def shared(self, seq: int, viewer: int | None, with_head: bool) -> bytes | None:
         """What was last shared of record `seq` for a viewer, with or without a signed head."""

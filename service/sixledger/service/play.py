@@ -130,8 +130,12 @@ class PlayStream:
                         yield pb.PlayResponse(items=[pb.PlayItem(failure=stopping)]).SerializeToString()
                         return
                 elif reader.done() and not self._in_flight and not out.hinted:
-                    if self._error is not None:
-                        raise self._error
+                    error, self._error = self._error, None
+                    try:
+                        if error is not None:
+                            raise error
+                    finally:
+                        del error  # its traceback leads here: a ring
                     return
                 elif out.due <= clock():
                     beat = pb.PlayItem(heartbeat=pb.Heartbeat(time_us=self._host.clock()))

@@ -82,7 +82,7 @@ class Call(Context):
     @property
     def at_rest(self) -> bool:
         """True if nothing will happen for it any more."""
-        return self._ended and (not self._begun or self._task is None or self._task.done())
+        return self._ended and (not self._begun or self._task is None)
 
     @property
     def half_open(self) -> bool:
@@ -158,6 +158,8 @@ class Call(Context):
     def _cancel(self) -> None:
         if self._task is not None and not self._task.done():
             self._task.cancel()
+            if not self._begun:  # it never will, nor forget itself
+                self._task = None
 
     # -- running -----------------------------------------------------------------------------------
 

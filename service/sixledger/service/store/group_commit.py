@@ -13,9 +13,9 @@ from sixledger.service.store.pace import Pace
 #: A batch on the loop waits no longer once it has so many jobs: with more, each saves hardly anything.
 _ENOUGH = 64
 #: Nor after so many turns of the loop that brought no new one: some 50 µs if nothing else happens, where a commit costs
-#: 200. A call takes several turns until it submits its job.
+#: 200.
 _QUIET_TURNS = 10
-#: Nor after so many seconds: turns may be long.
+#: Nor after so many seconds.
 _LONGEST_WAIT_S = 0.01
 
 
@@ -49,9 +49,6 @@ class GroupCommit(Gathering[J, R]):
         self._pace = pace or Pace()
         self._wrote = wrote
         self._enough = min(_ENOUGH, max_jobs)
-        #: Of the batch that is gathered: its jobs, the turns that brought none, and when waiting began.
-        self._gathered = self._quiet_turns = 0
-        self._since = 0.0
         #: Batches for the thread, at most one at a time; None asks it to end.
         self._inbox: SimpleQueue[list[Waiter[J, R]] | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="store-writer", daemon=True)
@@ -67,16 +64,7 @@ class GroupCommit(Gathering[J, R]):
     def _waits(self) -> bool:
         if self._write_at_once is None or not self._pace.is_quick:
             return False
-        jobs = len(self._backlog)  # of a key with several, the batch takes one
-        if not self._gathered:
-            self._since = self._loop.time()
-        if jobs < self._enough and self._loop.time() - self._since < _LONGEST_WAIT_S:
-            self._quiet_turns = 0 if jobs > self._gathered else self._quiet_turns + 1
-            self._gathered = jobs
-            if self._quiet_turns < _QUIET_TURNS:
-                return True
-        self._gathered = self._quiet_turns = 0
-        return False
+        return self._grows(self._enough, _QUIET_TURNS, _LONGEST_WAIT_S)
 
     def _begin(self, batch: list[Waiter[J, R]]) -> None:
         if self._write_at_once is None or not self._pace.is_quick or not self._written_at_once(batch):

@@ -56,7 +56,7 @@ class Openings:
         at, count = 0, len(closed)
         for index, (audience, epoch, _) in enumerate(seals):
             is_closed = at < count and closed[at] == index
-            if 0 < epoch <= revealed or (viewer is not None and audience >> viewer & 1):  # as in `records.may_open`
+            if 0 < epoch <= revealed or (viewer is not None and audience >> viewer & 1):  # as in `whole.may_open`
                 if is_closed:
                     raise BadOpening(f"the opening of seal {index} is missing", seq=seq)
                 continue
