@@ -133,6 +133,20 @@ async def test_two_replicas_that_fire_at_once_make_one_record() -> None:
         assert [body.cause.seat for body in await timers(store, match.match_id)] == [0, 1]
 
 
+async def test_whoever_was_slower_is_in_time_for_the_next_timer() -> None:
+    """Two looks at once, of one process or of two: the one that finds nothing left to do does not turn away."""
+    async with hosting() as (table, store):
+        await start(table)
+        one, two = Timekeeper(table.host), Timekeeper(replica(store, table.clock).host)
+        for turn in range(4):
+            table.clock.now_us += 11 * SECOND
+            await asyncio.gather(one.tick(), one.tick(), two.tick())
+            table.clock.now_us += 11 * SECOND
+            await (one, two)[turn % 2].tick()
+            (due,) = await store.deadlines(after=None, limit=9)
+            assert due.deadline_us > table.clock.now_us
+
+
 async def test_a_replica_that_loses_the_race_goes_on_from_the_record_of_the_other() -> None:
     """Between deciding and appending another replica fires the same timer, with another time."""
     async with hosting() as (table, store):

@@ -90,13 +90,17 @@ class Timekeeper:
         for start in range(0, len(waiting), _AT_ONCE):
             await asyncio.gather(*map(self._fire, waiting[start : start + _AT_ONCE]))
 
+    def _is_due(self, match_id: bytes) -> bool:
+        """True unless the match is known to have no timer that is due."""
+        hosted = self._host.peek(match_id)
+        return hosted is None or hosted.match.first_deadline_us < self._host.clock()
+
     async def _fire(self, match_id: bytes) -> None:
         try:
-            if await self._host.fire_due(match_id):
-                self._failed.pop(match_id, None)
+            if await self._host.fire_due(match_id) or not self._is_due(match_id):
+                self._failed.pop(match_id, None)  # somebody was faster, if it was not fired here
                 return
-            # Another replica was faster, or its clock is ahead: no reason to look all the time.
-            pause_s = self._tick_s
+            pause_s = self._tick_s  # no reason to look all the time
         except StoreError as error:  # of no match's making: its time has come as soon as the store is back
             pause_s = self._tick_s
             self._log.warning("timer_not_kept", match=match_id.hex(), type=type(error).__name__)
