@@ -207,11 +207,10 @@ def _simulations(matches: int, rounds: int) -> tuple[list[Comparison], list[Figu
         few = max(matches // 5, 2)
         return (cpu(matches, jobs) - cpu(few, jobs)) / (matches - few) * 1e6
 
-    work = [(cpu_per_match(2), cpu_per_match(1)) for _ in range(max(rounds // 2, 1))]
-    pairs = [
-        (rate(bot("nimmt", "random"), matches, 2), rate(bot("nimmt", "random"), matches, 1))
-        for _ in range(max(rounds // 2, 1))
-    ]
+    work = [(cpu_per_match(2), cpu_per_match(1)) for _ in range(rounds)]
+    # At the end one process waits for the other's last matches: the more there are, the less that tells.
+    many = 3 * matches
+    pairs = [(rate(bot("nimmt", "random"), many, 2), rate(bot("nimmt", "random"), many, 1)) for _ in range(rounds)]
     one = Spread.of([single for _, single in pairs])
     smart = Spread.of([rate(bot("nimmt", "heuristic"), max(matches // 20, 5), 1) for _ in range(rounds)])
     return (
