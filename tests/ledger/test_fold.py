@@ -12,6 +12,7 @@ from sixledger.ledger.folding import begin, fold
 from sixledger.ledger.match import Match
 from sixledger.v1 import record_pb2
 from support.ledgers import COMMIT_REVEAL, SEATS, SERVER_ONLY, Table, copies, rounds
+from support.openings import add_openings, late_openings
 
 MODES = [
     (COMMIT_REVEAL, frozenset({0, 1, 2}), frozenset({0, 2})),
@@ -80,7 +81,7 @@ def test_late_openings_complete_what_was_redacted(viewer: int | None) -> None:
     for full in table.matches:
         if full.revealed > revealed:
             for kept, record in zip(held, table.records, strict=True):
-                records.add_openings(kept, records.late_openings(record, viewer, revealed, full.revealed))
+                add_openings(kept, late_openings(record, viewer, revealed, full.revealed))
             revealed = full.revealed
     assert revealed == 2
     assert held == table.records
@@ -89,8 +90,9 @@ def test_late_openings_complete_what_was_redacted(viewer: int | None) -> None:
 def test_a_late_opening_is_given_once() -> None:
     table = Table().play()
     record = next(record for record in copies(table.records) if record.openings)
+    facts = records.read(record, table.game.schema)
     with pytest.raises(LedgerFault, match="opened twice"):
-        records.add_openings(record, list(record.openings))
+        records.read_later(record, table.game.schema, facts, record.openings)
 
 
 def test_copies_of_a_match_do_not_share_what_they_learn() -> None:

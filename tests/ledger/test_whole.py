@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sixledger.ledger import assembly, wire
-from sixledger.ledger.records import late_openings, redact
+from sixledger.ledger.records import redact
 from sixledger.ledger.whole import WholeRecord
 from sixledger.v1 import record_pb2
+from support.openings import late_openings
 
 SECRETS = st.lists(
     st.tuples(st.sampled_from([0, 1, 2, 3, 1 << 9, (1 << 64) - 1]), st.integers(0, 4), st.binary(max_size=300)),

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator
 import pytest
 from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import SignedHead
-from sixledger.ledger.records import add_openings
 from sixledger.ledger.whole import WholeRecord
 from sixledger.service import redaction
 from sixledger.service import watch as watching
@@ -20,6 +19,7 @@ from sixledger.service.watch import WatchTiming
 from sixledger.v1 import error_pb2, record_pb2
 from sixledger.v1 import match_service_pb2 as pb
 from support.hosts import hosting, replica
+from support.openings import add_openings
 from support.servers import TWO_ROUNDS, memory_settings, serving, start, watched
 
 #: The same over every transport.

@@ -37,6 +37,7 @@ from sixledger.testing import FakeServer
 from sixledger.testing.faults import METHODS
 from sixledger.v1 import match_service_pb2, record_pb2
 from support.ledgers import SIGNER, Table, secret
+from support.openings import late_openings
 from support.play import ScriptedStreams, run
 
 Records = Sequence[record_pb2.Record]
@@ -105,7 +106,7 @@ def told(records: Records, viewer: int | None, signer: HeadSigner = SIGNER) -> l
         item.record.record.CopyFrom(_redacted(record, viewer, after))
         item.record.head = head(records, seq + 1, signer)
         for earlier in range(seq if after > before else 0):
-            if late := records_.late_openings(_sealed(records[earlier]), viewer, before, after):
+            if late := late_openings(_sealed(records[earlier]), viewer, before, after):
                 item.record.late_openings.add(seq=earlier, openings=late)
         before = after
         shown.append(item)

@@ -25,6 +25,7 @@ from sixledger.ledger.keys import ActKind
 from sixledger.service.config import Settings
 from sixledger.service.server import Server
 from sixledger.v1 import catalog_service_pb2, engine_service_pb2, match_service_pb2, record_pb2
+from support.openings import late_openings
 
 T = TypeVar("T")
 
@@ -166,7 +167,7 @@ class HonestTable:
             record=records.redact(self.records[seq], viewer, after), head=self.head(seq + 1) if head else ""
         )
         for earlier in range(seq):
-            if late := records.late_openings(self.records[earlier], viewer, before, after):
+            if late := late_openings(self.records[earlier], viewer, before, after):
                 item.late_openings.add(seq=earlier, openings=late)
         return item
 

@@ -25,37 +25,11 @@ BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
 
 def redact(record: record_pb2.Record, viewer: int | None, revealed: int) -> record_pb2.Record:
     """The record with the openings that `viewer` may have, and no others."""
-    allowed = [o for o in record.openings if _may_open(record.seals[o.seal], viewer, revealed)]
+    seals = record.seals
+    allowed = [o for o in record.openings if may_open(seals[o.seal].audience, seals[o.seal].epoch, viewer, revealed)]
     if len(allowed) == len(record.openings):
         return record
     return record_pb2.Record(body=record.body, seals=record.seals, openings=allowed, hash=record.hash)
-
-
-def late_openings(record: record_pb2.Record, viewer: int | None, before: int, after: int) -> list[record_pb2.Opening]:
-    """The openings that `viewer` gains when the revealed epochs go from `before` to `after`."""
-    return [
-        opening
-        for opening in record.openings
-        if _may_open(record.seals[opening.seal], viewer, after)
-        and not _may_open(record.seals[opening.seal], viewer, before)
-    ]
-
-
-def _may_open(seal_: record_pb2.Seal, viewer: int | None, revealed: int) -> bool:
-    return may_open(seal_.audience, seal_.epoch, viewer, revealed)
-
-
-def add_openings(record: record_pb2.Record, openings: list[record_pb2.Opening]) -> None:
-    """Add late openings to a record in place, keeping them ascending. Raises LedgerFault for a repeated one."""
-    merged = {opening.seal: opening for opening in record.openings}
-    for opening in openings:
-        if opening.seal in merged:
-            raise LedgerFault(BAD_OPENING, "openings", f"seal {opening.seal} is opened twice")
-        merged[opening.seal] = opening
-    ordered = [merged[index] for index in sorted(merged)]
-    copies = [record_pb2.Opening(seal=o.seal, salt=o.salt, value=o.value) for o in ordered]
-    del record.openings[:]
-    record.openings.extend(copies)
 
 
 class Parts(NamedTuple):
