@@ -15,7 +15,7 @@ class AccessServicer:
         """Manage these keys."""
         self._keys = keys
 
-    async def CreateApiKey(self, request: pb.CreateApiKeyRequest) -> pb.CreateApiKeyResponse:  # noqa: N802 - RPC names
+    async def CreateApiKey(self, request: pb.CreateApiKeyRequest) -> pb.CreateApiKeyResponse:
         """Make a key."""
         manager = await self._check()
         secret, row = await self._keys.add(
@@ -36,13 +36,13 @@ class AccessServicer:
         )
         return pb.CreateApiKeyResponse(secret=secret, key=shown(row))
 
-    async def ListApiKeys(self, request: pb.ListApiKeysRequest) -> pb.ListApiKeysResponse:  # noqa: N802
+    async def ListApiKeys(self, request: pb.ListApiKeysRequest) -> pb.ListApiKeysResponse:
         """List the keys."""
         del request
         await self._check()
         return pb.ListApiKeysResponse(keys=[shown(row) for row in await self._keys.rows()])
 
-    async def RevokeApiKey(self, request: pb.RevokeApiKeyRequest) -> pb.RevokeApiKeyResponse:  # noqa: N802
+    async def RevokeApiKey(self, request: pb.RevokeApiKeyRequest) -> pb.RevokeApiKeyResponse:
         """End a key."""
         manager = await self._check()
         row = await self._keys.revoke(request.id, request.overlap_s)

@@ -22,12 +22,12 @@ class CatalogServicer:
         self._signer = signer
         self._registry = registry or installed()
 
-    async def ListGames(self, request: pb.ListGamesRequest) -> pb.ListGamesResponse:  # noqa: N802 - RPC names
+    async def ListGames(self, request: pb.ListGamesRequest) -> pb.ListGamesResponse:
         """List the games."""
         del request
         return pb.ListGamesResponse(games=[describe(game) for game in self._registry.offered()])
 
-    async def GetGame(self, request: pb.GetGameRequest) -> pb.GetGameResponse:  # noqa: N802
+    async def GetGame(self, request: pb.GetGameRequest) -> pb.GetGameResponse:
         """Describe one game, with its rules."""
         try:
             game = self._registry.latest(request.id)
@@ -35,7 +35,7 @@ class CatalogServicer:
             raise ServiceError(error_pb2.REASON_UNKNOWN_GAME, str(error)) from error
         return pb.GetGameResponse(game=describe(game), rules_markdown=game.rules_markdown())
 
-    async def GetOrigin(self, request: pb.GetOriginRequest) -> pb.GetOriginResponse:  # noqa: N802
+    async def GetOrigin(self, request: pb.GetOriginRequest) -> pb.GetOriginResponse:
         """Tell who signs the heads of this server."""
         del request
         signer = self._signer

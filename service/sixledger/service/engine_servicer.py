@@ -45,24 +45,22 @@ class EngineServicer:
         self._hub = hub or Hub()
         self._log = CallLog("session", metrics)
 
-    async def StartMatch(self, request: pb.StartMatchRequest) -> pb.StartMatchResponse:  # noqa: N802 - RPC names
+    async def StartMatch(self, request: pb.StartMatchRequest) -> pb.StartMatchResponse:
         """Open a match: make record 0."""
         _, match, record = self.open(request)
         return pb.StartMatchResponse(record=record, checkpoint=to_checkpoint(match), timers=match.timers())
 
-    def SessionEncoded(self, requests: AsyncIterator[pb.SessionRequest]) -> AsyncGenerator[bytes, None]:  # noqa: N802
+    def SessionEncoded(self, requests: AsyncIterator[pb.SessionRequest]) -> AsyncGenerator[bytes, None]:
         """Keep one match for the length of the stream: serialised SessionResponses."""
         return EngineSession(self, self._hub, self._log).run(requests)
 
-    async def Session(  # noqa: N802
-        self, requests: AsyncIterator[pb.SessionRequest]
-    ) -> AsyncGenerator[pb.SessionResponse, None]:
+    async def Session(self, requests: AsyncIterator[pb.SessionRequest]) -> AsyncGenerator[pb.SessionResponse, None]:
         """Keep one match for the length of the stream."""
         async with aclosing(self.SessionEncoded(requests)) as responses:
             async for response in responses:
                 yield pb.SessionResponse.FromString(response)
 
-    async def ApplyAction(self, request: pb.ApplyActionRequest) -> pb.ApplyActionResponse:  # noqa: N802
+    async def ApplyAction(self, request: pb.ApplyActionRequest) -> pb.ApplyActionResponse:
         """Apply one action: make the next record."""
         if len(request.root_secret) != 32:
             raise malformed("root_secret", "must be 32 bytes")
@@ -74,13 +72,13 @@ class EngineServicer:
 
         return await self._run(request.state, work)
 
-    async def ListEngineLegalCommands(  # noqa: N802
+    async def ListEngineLegalCommands(
         self, request: pb.ListEngineLegalCommandsRequest
     ) -> pb.ListEngineLegalCommandsResponse:
         """List the legal commands of a seat."""
         return self.legal(await self._run(request.state, lambda: self._match(request.state)), request.seat)
 
-    async def GetEngineView(self, request: pb.GetEngineViewRequest) -> pb.GetEngineViewResponse:  # noqa: N802
+    async def GetEngineView(self, request: pb.GetEngineViewRequest) -> pb.GetEngineViewResponse:
         """Show what a seat or a spectator sees."""
         match = await self._run(request.state, lambda: self._match(request.state))
         return self.view(match, request.seat if request.HasField("seat") else None)

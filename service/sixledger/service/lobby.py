@@ -67,7 +67,7 @@ class Lobby:
 
     # -- opening and joining ---------------------------------------------------------------------
 
-    async def CreateMatch(self, request: pb.CreateMatchRequest) -> pb.CreateMatchResponse:  # noqa: N802 - RPC names
+    async def CreateMatch(self, request: pb.CreateMatchRequest) -> pb.CreateMatchResponse:
         """Open a match."""
         owner, limit = await self._owner()
         posted = await self._host.create(request, owner=owner, admit=lambda: self._check_quota(owner, limit))
@@ -78,7 +78,7 @@ class Lobby:
             head=self._host.head(posted.hosted, posted),
         )
 
-    async def JoinMatch(self, request: pb.JoinMatchRequest) -> pb.JoinMatchResponse:  # noqa: N802
+    async def JoinMatch(self, request: pb.JoinMatchRequest) -> pb.JoinMatchResponse:
         """Take a seat."""
         match_id = check_match_id(request.match_id)
         if request.secret and len(request.secret) != 32:
@@ -145,7 +145,7 @@ class Lobby:
         if claims.seat not in (ANY_SEAT, request.seat):
             raise not_invited(f"the invitation is to seat {claims.seat}")
 
-    async def LeaveMatch(self, request: pb.LeaveMatchRequest) -> pb.LeaveMatchResponse:  # noqa: N802
+    async def LeaveMatch(self, request: pb.LeaveMatchRequest) -> pb.LeaveMatchResponse:
         """Give a seat up."""
         act = request.act
         match_id = check_match_id(act.match_id, "act.match_id")
@@ -164,7 +164,7 @@ class Lobby:
             record=(await self._shown(posted, None))[0], head=self._host.head(posted.hosted, posted)
         )
 
-    async def DeclareReady(self, request: pb.DeclareReadyRequest) -> pb.DeclareReadyResponse:  # noqa: N802
+    async def DeclareReady(self, request: pb.DeclareReadyRequest) -> pb.DeclareReadyResponse:
         """Say that a seat is ready."""
         seat, action = self._action(request.act)
         action.ready.SetInParent()
@@ -174,7 +174,7 @@ class Lobby:
 
     # -- the owner -------------------------------------------------------------------------------
 
-    async def CloseSeats(self, request: pb.CloseSeatsRequest) -> pb.CloseSeatsResponse:  # noqa: N802
+    async def CloseSeats(self, request: pb.CloseSeatsRequest) -> pb.CloseSeatsResponse:
         """Close the seats with those that are taken."""
         action = self._owner_action(request.match_id, request.owner_token, request.request_id)
         action.close.SetInParent()
@@ -182,7 +182,7 @@ class Lobby:
         record, _ = await self._shown(posted, None)
         return pb.CloseSeatsResponse(record=record, head=self._host.head(posted.hosted, posted))
 
-    async def AbortMatch(self, request: pb.AbortMatchRequest) -> pb.AbortMatchResponse:  # noqa: N802
+    async def AbortMatch(self, request: pb.AbortMatchRequest) -> pb.AbortMatchResponse:
         """Abort a match."""
         action = self._owner_action(request.match_id, request.owner_token, request.request_id)
         action.abort.SetInParent()
@@ -190,7 +190,7 @@ class Lobby:
         record, _ = await self._shown(posted, None)
         return pb.AbortMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
 
-    async def SubmitTableCommand(self, request: pb.SubmitTableCommandRequest) -> pb.SubmitTableCommandResponse:  # noqa: N802
+    async def SubmitTableCommand(self, request: pb.SubmitTableCommandRequest) -> pb.SubmitTableCommandResponse:
         """Give a command of the table."""
         action = self._owner_action(request.match_id, request.owner_token, request.request_id)
         check_command(request.command)
@@ -200,7 +200,7 @@ class Lobby:
         head = self._host.head(posted.hosted, posted)
         return pb.SubmitTableCommandResponse(record=record, late_openings=late, head=head)
 
-    async def PauseMatch(self, request: pb.PauseMatchRequest) -> pb.PauseMatchResponse:  # noqa: N802
+    async def PauseMatch(self, request: pb.PauseMatchRequest) -> pb.PauseMatchResponse:
         """Pause a match."""
         action = self._owner_action(request.match_id, request.owner_token, request.request_id)
         action.pause.SetInParent()
@@ -208,7 +208,7 @@ class Lobby:
         record, _ = await self._shown(posted, None)
         return pb.PauseMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
 
-    async def ResumeMatch(self, request: pb.ResumeMatchRequest) -> pb.ResumeMatchResponse:  # noqa: N802
+    async def ResumeMatch(self, request: pb.ResumeMatchRequest) -> pb.ResumeMatchResponse:
         """Resume a match."""
         action = self._owner_action(request.match_id, request.owner_token, request.request_id)
         action.resume.SetInParent()
@@ -216,7 +216,7 @@ class Lobby:
         record, _ = await self._shown(posted, None)
         return pb.ResumeMatchResponse(record=record, head=self._host.head(posted.hosted, posted))
 
-    async def SeatBot(self, request: pb.SeatBotRequest) -> pb.SeatBotResponse:  # noqa: N802
+    async def SeatBot(self, request: pb.SeatBotRequest) -> pb.SeatBotResponse:
         """Fill a seat with a bot of the server."""
         match_id = check_match_id(request.match_id)
         self._tokens.check_owner(request.owner_token, match_id, self._host.clock())
@@ -236,7 +236,7 @@ class Lobby:
             self.bots.add(match_id)
         return posted
 
-    async def CreateInvitation(self, request: pb.CreateInvitationRequest) -> pb.CreateInvitationResponse:  # noqa: N802
+    async def CreateInvitation(self, request: pb.CreateInvitationRequest) -> pb.CreateInvitationResponse:
         """Make an invitation."""
         match_id, now = check_match_id(request.match_id), self._host.clock()
         self._tokens.check_owner(request.owner_token, match_id, now)
@@ -265,7 +265,7 @@ class Lobby:
 
     # -- rematches -------------------------------------------------------------------------------
 
-    async def CreateRematch(self, request: pb.CreateRematchRequest) -> pb.CreateRematchResponse:  # noqa: N802
+    async def CreateRematch(self, request: pb.CreateRematchRequest) -> pb.CreateRematchResponse:
         """Open a match after a finished one, or find it."""
         match_id, now = check_match_id(request.match_id), self._host.clock()
         claims = self._tokens.claims(request.token, match_id, now)
@@ -309,12 +309,12 @@ class Lobby:
 
     # -- tokens ----------------------------------------------------------------------------------
 
-    async def RefreshToken(self, request: pb.RefreshTokenRequest) -> pb.RefreshTokenResponse:  # noqa: N802
+    async def RefreshToken(self, request: pb.RefreshTokenRequest) -> pb.RefreshTokenResponse:
         """Make a fresh token from a valid one."""
         token = await self._fresh_token(request.token, check_match_id(request.match_id))
         return pb.RefreshTokenResponse(token=token, expires_us=self._tokens.expiry_us(token))
 
-    async def RevokeTokens(self, request: pb.RevokeTokensRequest) -> pb.RevokeTokensResponse:  # noqa: N802
+    async def RevokeTokens(self, request: pb.RevokeTokensRequest) -> pb.RevokeTokensResponse:
         """Make tokens worthless."""
         match_id, now = check_match_id(request.match_id), self._host.clock()
         claims = await self._claims(request.token, match_id, now)

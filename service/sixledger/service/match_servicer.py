@@ -72,7 +72,7 @@ class MatchServicer(Lobby):
 
     # -- acting ----------------------------------------------------------------------------------
 
-    async def CommitContribution(self, request: pb.CommitContributionRequest) -> pb.CommitContributionResponse:  # noqa: N802
+    async def CommitContribution(self, request: pb.CommitContributionRequest) -> pb.CommitContributionResponse:
         """Commit to a contribution."""
         seat, action = self._action(request.act)
         action.commitment = request.commitment
@@ -80,7 +80,7 @@ class MatchServicer(Lobby):
         record, _ = await self._shown(posted, seat)
         return pb.CommitContributionResponse(record=record, head=self._host.head(posted.hosted, posted))
 
-    async def RevealContribution(self, request: pb.RevealContributionRequest) -> pb.RevealContributionResponse:  # noqa: N802
+    async def RevealContribution(self, request: pb.RevealContributionRequest) -> pb.RevealContributionResponse:
         """Give the contribution."""
         seat, action = self._action(request.act)
         action.contribution = request.contribution
@@ -88,7 +88,7 @@ class MatchServicer(Lobby):
         record, _ = await self._shown(posted, seat)
         return pb.RevealContributionResponse(record=record, head=self._host.head(posted.hosted, posted))
 
-    async def SubmitCommandEncoded(self, request: pb.SubmitCommandRequest) -> bytes:  # noqa: N802
+    async def SubmitCommandEncoded(self, request: pb.SubmitCommandRequest) -> bytes:
         """Play a command: a serialised SubmitCommandResponse."""
         seat, posted = await self._submit(request)
         record, late = await record_for(self._host, posted.hosted, posted.seq, posted.record, seat)
@@ -100,11 +100,11 @@ class MatchServicer(Lobby):
         parts += (_HEAD, wire.varint(len(head)), head)
         return b"".join(parts)
 
-    async def SubmitCommand(self, request: pb.SubmitCommandRequest) -> pb.SubmitCommandResponse:  # noqa: N802
+    async def SubmitCommand(self, request: pb.SubmitCommandRequest) -> pb.SubmitCommandResponse:
         """Play a command."""
         return pb.SubmitCommandResponse.FromString(await self.SubmitCommandEncoded(request))
 
-    async def SubmitCommands(self, request: pb.SubmitCommandsRequest) -> pb.SubmitCommandsResponse:  # noqa: N802
+    async def SubmitCommands(self, request: pb.SubmitCommandsRequest) -> pb.SubmitCommandsResponse:
         """Play several commands of any matches."""
         if not 1 <= len(request.commands) <= MAX_COMMANDS:
             raise malformed("commands", f"must be 1 to {MAX_COMMANDS}")
@@ -128,18 +128,18 @@ class MatchServicer(Lobby):
             except Exception as error:
                 result.failure.CopyFrom(failure(report(self._log, _SUBMIT_COMMANDS, error, started)))
 
-    def PlayEncoded(self, requests: AsyncIterator[pb.PlayRequest]) -> AsyncGenerator[bytes, None]:  # noqa: N802
+    def PlayEncoded(self, requests: AsyncIterator[pb.PlayRequest]) -> AsyncGenerator[bytes, None]:
         """Play and follow matches over one stream: serialised PlayResponses."""
         submit = self._host.traced("sixledger.v1.MatchService/Play command", self._submit_counted)
         return PlayStream(self._pulse, submit, self._viewer, self._limits, self._log).run(requests)
 
-    async def Play(self, requests: AsyncIterator[pb.PlayRequest]) -> AsyncGenerator[pb.PlayResponse, None]:  # noqa: N802
+    async def Play(self, requests: AsyncIterator[pb.PlayRequest]) -> AsyncGenerator[pb.PlayResponse, None]:
         """Play and follow matches over one stream."""
         async with aclosing(self.PlayEncoded(requests)) as responses:
             async for response in responses:
                 yield pb.PlayResponse.FromString(response)
 
-    async def ResignMatch(self, request: pb.ResignMatchRequest) -> pb.ResignMatchResponse:  # noqa: N802
+    async def ResignMatch(self, request: pb.ResignMatchRequest) -> pb.ResignMatchResponse:
         """Resign."""
         seat, action = self._action(request.act)
         action.resign.SetInParent()
@@ -149,7 +149,7 @@ class MatchServicer(Lobby):
 
     # -- reading ---------------------------------------------------------------------------------
 
-    async def GetMatch(self, request: pb.GetMatchRequest) -> pb.GetMatchResponse:  # noqa: N802
+    async def GetMatch(self, request: pb.GetMatchRequest) -> pb.GetMatchResponse:
         """Tell what stands in public about a match."""
         hosted = await self._host.fresh(check_match_id(request.match_id))
         names = await self._host.store.display_names(request.match_id)
@@ -191,7 +191,7 @@ class MatchServicer(Lobby):
         match_id = created_match_id(rematch_request(hosted).secret)
         return match_id if await self._host.store.match(match_id) is not None else b""
 
-    async def ListMatches(self, request: pb.ListMatchesRequest) -> pb.ListMatchesResponse:  # noqa: N802
+    async def ListMatches(self, request: pb.ListMatchesRequest) -> pb.ListMatchesResponse:
         """List matches, newest first."""
         size = check_page_size(request.page_size, 100) or 50
         if request.status not in pb.MatchStatus.values():
@@ -237,7 +237,7 @@ class MatchServicer(Lobby):
             reply.next_page_token = page_token(cursor, status, request.game, more)
         return reply
 
-    async def GetView(self, request: pb.GetViewRequest) -> pb.GetViewResponse:  # noqa: N802
+    async def GetView(self, request: pb.GetViewRequest) -> pb.GetViewResponse:
         """Show what a seat or a spectator sees."""
         hosted, viewer = await self._sight(request.match_id, request.token)
         match = hosted.match
@@ -246,7 +246,7 @@ class MatchServicer(Lobby):
             reply.view.CopyFrom(match.game.schema.view.pack(match.game.view(match.state, viewer)))
         return reply
 
-    async def ListLegalCommands(self, request: pb.ListLegalCommandsRequest) -> pb.ListLegalCommandsResponse:  # noqa: N802
+    async def ListLegalCommands(self, request: pb.ListLegalCommandsRequest) -> pb.ListLegalCommandsResponse:
         """List the legal commands of a seat."""
         match_id = check_match_id(request.match_id)
         self._tokens.check_seat(request.token, match_id, self._host.clock())
@@ -258,7 +258,7 @@ class MatchServicer(Lobby):
                 match.game.schema.commands.pack_into(reply.commands.add(), command)
         return reply
 
-    async def ListRecords(self, request: pb.ListRecordsRequest) -> pb.ListRecordsResponse:  # noqa: N802
+    async def ListRecords(self, request: pb.ListRecordsRequest) -> pb.ListRecordsResponse:
         """Read records, with every opening that the reader may have now."""
         size = check_page_size(request.page_size, 1000) or 200
         if (request.first_seq, request.page_size, request.token) == (0, 1, ""):
@@ -281,20 +281,20 @@ class MatchServicer(Lobby):
             reply.head = self._host.head(hosted)
         return reply
 
-    def WatchMatchEncoded(self, request: pb.WatchMatchRequest) -> AsyncGenerator[bytes, None]:  # noqa: N802
+    def WatchMatchEncoded(self, request: pb.WatchMatchRequest) -> AsyncGenerator[bytes, None]:
         """Follow a match: serialised WatchMatchResponses."""
         viewer = self._viewer(request.match_id, request.token)
         if request.snapshot and request.first_seq:
             raise malformed("first_seq", "must be 0 with snapshot: the snapshot says where it starts")
         return watch(self._pulse, request.match_id, viewer, request.first_seq, snapshot=request.snapshot)
 
-    async def WatchMatch(self, request: pb.WatchMatchRequest) -> AsyncGenerator[pb.WatchMatchResponse, None]:  # noqa: N802
+    async def WatchMatch(self, request: pb.WatchMatchRequest) -> AsyncGenerator[pb.WatchMatchResponse, None]:
         """Follow a match."""
         async with aclosing(self.WatchMatchEncoded(request)) as items:
             async for item in items:
                 yield pb.WatchMatchResponse.FromString(item)
 
-    async def ExportLedger(self, request: pb.ExportLedgerRequest) -> AsyncGenerator[pb.ExportLedgerResponse, None]:  # noqa: N802
+    async def ExportLedger(self, request: pb.ExportLedgerRequest) -> AsyncGenerator[pb.ExportLedgerResponse, None]:
         """Export the ledger as a file."""
         hosted, viewer = await self._sight(request.match_id, request.token)
         async for chunk in export(self._host, hosted, viewer):

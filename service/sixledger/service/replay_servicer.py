@@ -64,9 +64,7 @@ class ReplayServicer:
         self._executor = executor
         self._metrics = metrics
 
-    async def VerifyLedger(  # noqa: N802 - RPC names
-        self, requests: AsyncIterator[pb.VerifyLedgerRequest]
-    ) -> pb.VerifyLedgerResponse:
+    async def VerifyLedger(self, requests: AsyncIterator[pb.VerifyLedgerRequest]) -> pb.VerifyLedgerResponse:
         """Verify a ledger file that is sent in pieces."""
         if self._waiting >= self._max_waiting:
             raise quota_exceeded("verifications", self._max_waiting, retry_after_s=1)
