@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -153,21 +153,21 @@ def claim(*, true: bool = True) -> keys.Claim:
 
 
 def verify_all(claims: list[keys.Claim]) -> None:
-    with closing(keys.Claims()) as waiting:
-        for each in claims:
-            waiting.add(each)
-        waiting.finish()
+    waiting = keys.Claims()
+    for each in claims:
+        waiting.add(each)
+    waiting.verify()
 
 
 @pytest.mark.parametrize("processors", [1, 2, 4])
-@pytest.mark.parametrize("at", [0, 20, 99])
+@pytest.mark.parametrize("at", [0, 20, 99, 600])
 def test_one_false_claim_among_many_is_found(processors: int, at: int) -> None:
-    claims = [claim(true=number != at) for number in range(100)]
+    claims = [claim(true=number != at) for number in range(max(100, at + 7))]
     with mock.patch.object(keys, "_processors", return_value=processors), pytest.raises(keys.Untrue):
         verify_all(claims)
 
 
-@pytest.mark.parametrize("count", [0, 1, 16, 17, 100])
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 100, 1100])
 def test_claims_that_are_all_true_are_all_verified(count: int) -> None:
     with mock.patch.object(keys, "verify", side_effect=keys.verify) as verify:
         verify_all([claim()] * count)
@@ -181,15 +181,34 @@ def test_a_claim_that_could_not_be_verified_is_not_true() -> None:
         verify_all([claim()] * 100)
 
 
-def test_claims_that_are_given_up_end_their_threads() -> None:
-    claims, one = keys.Claims(), claim()
-    for _ in range(40):
-        claims.add(one)
-    threads = list(claims._threads)
-    claims.close()
-    assert not any(thread.is_alive() for thread in threads)
-    with pytest.raises(keys.Untrue):
-        claims.finish()
+def test_a_false_claim_is_not_forgotten() -> None:
+    claims = keys.Claims()
+    claims.add(claim(true=False))
+    for _ in range(2):
+        with pytest.raises(keys.Untrue):
+            claims.verify()
+
+
+def test_claims_are_verified_even_where_no_thread_can_be_started() -> None:
+    claims = [claim()] * 100
+    with (
+        mock.patch.object(keys, "_processors", return_value=4),
+        mock.patch.object(keys.Thread, "start", side_effect=RuntimeError("can't start new thread")),
+        mock.patch.object(keys, "verify", side_effect=keys.verify) as verify,
+    ):
+        verify_all(claims)
+        with pytest.raises(keys.Untrue):
+            verify_all([*claims, claim(true=False)])
+    assert verify.call_count == 201
+
+
+def test_no_thread_outlives_the_verification() -> None:
+    before = threading.active_count()
+    with mock.patch.object(keys, "_processors", return_value=4):
+        verify_all([claim()] * 100)
+        with pytest.raises(keys.Untrue):
+            verify_all([claim(true=False)] * 100)
+    assert threading.active_count() == before
 
 
 def test_the_salt_of_each_secret_of_a_record_is_its_own() -> None:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import os
 import struct
+from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from enum import IntEnum
 from functools import lru_cache
-from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import NamedTuple, TypeAlias
 
@@ -114,59 +113,50 @@ class Untrue(Exception):
 
 
 class Claims:
-    """Signatures that are verified while their owner goes on to the next: by all processors, in any order.
+    """Signatures that are gathered, and then verified together: by all processors, in any order.
 
-    While the C library verifies one, other threads run; between two of them a thread needs the interpreter, which the
-    owner rarely gives away. So there is a thread for each processor, and an owner who runs ahead of them verifies one
-    himself: meanwhile all of them get on. To be closed, whatever happens.
+    While the C library verifies one, other threads run; between two of them a thread needs the interpreter. One that
+    replays rarely gives it away, so that nothing else is done meanwhile: threads that only verify hardly ever meet.
     """
 
     def __init__(self) -> None:
         """Nothing is claimed yet."""
-        self._waiting: SimpleQueue[Claim | None] = SimpleQueue()
-        self._threads: list[Thread] = []
+        self._waiting: deque[Claim] = deque()
         self._untrue = False
 
     def add(self, claim: Claim) -> None:
-        """Have a claim verified. Raises Untrue if one that was made before is known to be false."""
-        self._waiting.put(claim)
-        if self._waiting.qsize() <= _AHEAD:
-            return
-        if not self._threads:
-            count = min(_processors(), 8)
-            self._threads = [Thread(target=self._work, daemon=True) for _ in range(count if count > 1 else 0)]
-            for thread in self._threads:
+        """Have a claim verified, now or later. Raises Untrue if one is known to be false."""
+        self._waiting.append(claim)
+        if len(self._waiting) >= _TOGETHER:
+            self.verify()
+
+    def verify(self) -> None:
+        """Verify every claim that was added. Raises Untrue unless all are true, those before included."""
+        count = min(_processors(), _MOST_THREADS, len(self._waiting) // _WORTH_A_THREAD)
+        threads: list[Thread] = []
+        try:
+            for _ in range(count - 1):
+                thread = Thread(target=self._work, daemon=True)
                 thread.start()
-        self._verify_next()
+                threads.append(thread)
+        except RuntimeError:
+            pass  # the system has no more threads: fewer do it, too
+        try:
+            self._work()
+        finally:
+            for thread in threads:
+                thread.join()
         if self._untrue:
+            self._waiting.clear()
             raise Untrue
-
-    def finish(self) -> None:
-        """Wait until every claim is verified. Raises Untrue unless all are true."""
-        while not self._waiting.empty() and not self._untrue:
-            self._verify_next()
-        self.close()
-        if self._untrue:
-            raise Untrue
-
-    def close(self) -> None:
-        """End the threads, also those with work left."""
-        self._untrue = self._untrue or not self._waiting.empty()
-        threads, self._threads = self._threads, []
-        for _ in threads:
-            self._waiting.put(None)
-        for thread in threads:
-            thread.join()
-
-    def _verify_next(self) -> None:
-        with suppress(Empty):
-            claim = self._waiting.get_nowait()
-            if claim is not None and not verify(*claim):
-                self._untrue = True
 
     def _work(self) -> None:
         try:
-            while not self._untrue and (claim := self._waiting.get()) is not None:
+            while not self._untrue:
+                try:
+                    claim = self._waiting.popleft()
+                except IndexError:
+                    return
                 if not verify(*claim):
                     self._untrue = True
         except BaseException:
@@ -174,8 +164,12 @@ class Claims:
             raise
 
 
-#: Claims that may wait: so many are not worth a thread, and keep all of them at work.
-_AHEAD = 16
+#: Claims that are verified together: many enough to make a thread worth while, few enough not to fill the memory.
+_TOGETHER = 512
+#: To start a thread costs as much as verifying one or two.
+_WORTH_A_THREAD = 8
+#: More would wait for the interpreter.
+_MOST_THREADS = 8
 
 
 def _processors() -> int:

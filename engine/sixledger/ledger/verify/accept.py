@@ -7,8 +7,6 @@ checks at once. Whatever is wrong ends that, and the layers begin anew: they alo
 
 from __future__ import annotations
 
-from contextlib import closing
-
 from google.protobuf.message import DecodeError
 from sixledger.ledger import keys
 from sixledger.ledger.faults import LedgerFault
@@ -36,8 +34,7 @@ def accepted(subject: Subject) -> Rerun | None:
         check_seeds(subject)
         rerun = Rerun.of(subject)
         quick = Quick(rerun.match.game.schema, rerun.seeds)
-        with closing(quick.claims):
-            _Pass(rerun, quick).run()
+        _Pass(rerun, quick).run()
     except (LedgerFault, DecodeError, keys.Untrue, *CONFUSED):
         return None
     return rerun
@@ -67,7 +64,7 @@ class _Pass:
                     self._is_quick = False
                     rerun.stand_before(seq)
             self._thoroughly(record, body)
-        self._quick.claims.finish()
+        self._quick.claims.verify()
         rerun.verify = None
 
     def _put_off(self, public_key: bytes, signature: bytes, message: bytes) -> bool:

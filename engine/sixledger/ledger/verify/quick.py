@@ -33,7 +33,7 @@ class Quick:
         self._spelling = spelling_of(schema)
         self._seeds, self._known = seeds, seeds.known
         self._chance: Chance | None = None
-        #: Signatures of accepted records: verified by and by.
+        #: Signatures of accepted records: many are verified together.
         self.claims = keys.Claims()
 
     def replay(
