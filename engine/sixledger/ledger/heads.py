@@ -74,9 +74,17 @@ class Head:
 
     def text(self) -> str:
         """The signed text."""
-        encoded = base64.b64encode(self.hash).decode()
-        stamp = format_time(self.time_us)
-        return f"sixledger-head/1\n{self.origin}\n{self.match_id.hex()}\n{self.count}\n{encoded}\n{stamp}\n"
+        return _text(self.origin, self.match_id, self.count, self.hash, self.time_us)
+
+
+def _text(origin: str, match_id: bytes, count: int, record_hash: bytes, time_us: int) -> str:
+    """The text of a head; a signer needs no object for it."""
+    encoded, stamp = _base64(record_hash), format_time(time_us)
+    return f"sixledger-head/1\n{origin}\n{match_id.hex()}\n{count}\n{encoded}\n{stamp}\n"
+
+
+def _base64(data: bytes) -> str:
+    return binascii.b2a_base64(data, newline=False).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +141,8 @@ class HeadSigner:
 
     def sign(self, match_id: bytes, count: int, record_hash: bytes, time_us: int) -> str:
         """The signed note for the first `count` records of a match."""
-        text = Head(self.origin, match_id, count, record_hash, time_us).text()
-        signature = self._key_hash + self._sign(text.encode())
-        return f"{text}\n— {self.origin} {base64.b64encode(signature).decode()}\n"
+        text = _text(self.origin, match_id, count, record_hash, time_us)
+        return f"{text}\n— {self.origin} {_base64(self._key_hash + self._sign(text.encode()))}\n"
 
 
 @dataclass(frozen=True, slots=True)

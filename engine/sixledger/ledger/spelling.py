@@ -21,6 +21,8 @@ KEPT = 4096
 #: Commands of at most so many bytes are worth it.
 SMALL_COMMAND = 64
 _EVENT = wire.key(record_pb2.Body.EVENTS_FIELD_NUMBER)
+#: Where an event is spelled.
+_IN_BODY, _IN_SEAL = 0, 1
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -110,35 +112,26 @@ class Spelling:
             return kept[1]
         classes = _classes(event)
         if not classes.secret:
-            field, value, seats = self._spelled(event)[0], None, 0
+            found = Event(self._spelled(event, _IN_BODY), None, 0)
         else:
-            field, value = self._without(event, classes.secret)[0], self._without(event, classes.public)[1]
-            seats = audience(event)
-        found = Event(field, value, seats)
+            public, secret = _without(event, classes.secret), _without(event, classes.public)
+            found = Event(self._spelled(public, _IN_BODY), self._spelled(secret, _IN_SEAL), audience(event))
         if type(event) in self._shared:
             _keep(self._events, id(event), (event, found))
         return found
 
-    def _without(self, event: Message, names: tuple[str, ...]) -> tuple[bytes, bytes]:
-        """An event without these fields, spelled."""
-        rest = type(event)()
-        rest.CopyFrom(event)
-        for name in names:
-            rest.ClearField(name)
-        return self._spelled(rest)
-
-    def _spelled(self, event: Message) -> tuple[bytes, bytes]:
-        """An event, as it is, as a field of the body with its key; and as a serialised Event."""
+    def _spelled(self, event: Message, place: int) -> bytes:
+        """An event, as it is: `_IN_BODY` as a field of the body with its key, `_IN_SEAL` as a serialised Event."""
         if not self._numbers:  # a game of another distribution: its events travel in an Any
-            envelope = self._schema.events.pack(event).SerializeToString(deterministic=True)
-            return _EVENT + wire.varint(len(envelope)) + envelope, envelope
+            envelope: bytes = self._schema.events.pack(event).SerializeToString(deterministic=True)
+            return envelope if place == _IN_SEAL else _EVENT + wire.varint(len(envelope)) + envelope
         data = event.SerializeToString(deterministic=True)
         kind = type(event), len(data)
         starts = self._starts.get(kind)
         if starts is None:
             starts = self._start(*kind)
             _keep(self._starts, kind, starts)
-        return starts[0] + data, starts[1] + data
+        return starts[place] + data
 
     def _start(self, kind: type[Message], length: int) -> tuple[bytes, bytes]:
         """What stands before an event of so many bytes, in the body and in a seal."""
@@ -183,6 +176,15 @@ def audience(event: Any) -> int:
 
 #: The one object of each game.
 spelling_of: Callable[[Schema], Spelling] = cache(Spelling)
+
+
+def _without(event: Message, names: tuple[str, ...]) -> Message:
+    """A copy of an event without these fields."""
+    rest = type(event)()
+    rest.CopyFrom(event)
+    for name in names:
+        rest.ClearField(name)
+    return rest
 
 
 def _classes(message: Message) -> visibility.Classes:

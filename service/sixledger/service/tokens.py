@@ -53,11 +53,8 @@ class Claims:
     seat: int
     generation: int
     expiry_s: int
-
-    @property
-    def floor_seat(self) -> int:
-        """The seat under which the floor of the token is kept."""
-        return INVITATIONS if self.role is Role.INVITATION else self.seat
+    #: The seat under which the floor of the token is kept.
+    floor_seat: int
 
 
 class TokenMint:
@@ -171,7 +168,8 @@ class TokenMint:
         version, role, token_match, seat, generation, expiry_s = _PAYLOAD.unpack(payload)
         if version != _VERSION:
             raise bad_token("has a version that this server does not know")
-        claims = Claims(Role(role), token_match, seat, generation, expiry_s)
+        floor_seat = INVITATIONS if role == Role.INVITATION else seat
+        claims = Claims(Role(role), token_match, seat, generation, expiry_s, floor_seat)
         if len(self._known) >= _MOST_KNOWN:
             self._known.clear()
         self._known[token] = claims
