@@ -193,7 +193,7 @@ def test_claims_are_verified_even_where_no_thread_can_be_started() -> None:
     claims = [claim()] * 100
     with (
         mock.patch.object(keys, "_processors", return_value=4),
-        mock.patch.object(keys.Thread, "start", side_effect=RuntimeError("can't start new thread")),
+        mock.patch.object(threading.Thread, "start", side_effect=RuntimeError("can't start new thread")),
         mock.patch.object(keys, "verify", side_effect=keys.verify) as verify,
     ):
         verify_all(claims)

@@ -68,32 +68,13 @@ async def test_while_it_is_quick_the_loop_writes(commits: GroupCommit[str, str],
     assert disk.batches == [("loop", ["a"]), ("loop", ["b"]), ("loop", ["c"])]
 
 
-async def test_what_the_next_turns_of_the_loop_bring_is_written_together(
+async def test_what_is_submitted_in_one_turn_of_the_loop_is_written_together(
     commits: GroupCommit[str, str], disk: Disk
 ) -> None:
-    async def late(job: str, turns: int) -> str:
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        return await commits.submit(job.encode(), job, 1)
-
-    assert await asyncio.gather(*(late(job, 2 * turns) for turns, job in enumerate("abcd"))) == list("ABCD")
-    assert disk.batches == [("loop", ["a", "b", "c", "d"])]
-
-
-async def test_a_large_batch_waits_for_nothing(commits: GroupCommit[str, str], disk: Disk) -> None:
     futures = [commits.submit(bytes((number,)), f"job {number}", 1) for number in range(70)]
     await asyncio.sleep(0)
     assert [len(jobs) for _, jobs in disk.batches] == [70]
     await asyncio.gather(*futures)
-
-
-async def test_waiting_has_an_end_though_something_comes_every_turn(commits: GroupCommit[str, str], disk: Disk) -> None:
-    futures = []
-    for number in range(50):
-        futures.append(commits.submit(bytes((number,)), f"job {number}", 1))
-        await asyncio.sleep(0.001)
-    await asyncio.gather(*futures)
-    assert len(disk.batches) >= 3
 
 
 async def test_jobs_of_one_key_keep_their_order(commits: GroupCommit[str, str], disk: Disk) -> None:

@@ -2,7 +2,7 @@
 
 What is cached here is folded from the store, and appended to it by compare-and-set. Whoever loses reads on and decides
 again. Deciding works on a copy of the match, which takes its place only after the commit; so a lost race, a failed
-append or an exception leaves no trace.
+append or an exception leaves no trace. Acts of several matches are decided and appended together (`rendezvous`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import is_same_act
 from sixledger.service.logs import Log
 from sixledger.service.matches import Matches, Posted
+from sixledger.service.rendezvous import Rendezvous
 from sixledger.service.restored import is_restored, refusal
 from sixledger.service.store import Appended, AppendResult, Entry, RequestTaken, TokenFloor
 from sixledger.service.tokens import LOCKED
@@ -46,6 +47,8 @@ class Acting(Matches):
     on_deadline: Callable[[int], None] | None = None
     #: No token that was made until now is valid for longer.
     _token_lifetime_us: int
+    #: Where whatever makes a record waits for others who do.
+    _rendezvous: Rendezvous
     #: Of its own: a logger keeps the configuration that it was first used with.
     _log: Log
 
@@ -65,6 +68,7 @@ class Acting(Matches):
         """
         hosted = await self.hosted(match_id)
         async with hosted.lock:
+            await self._rendezvous.meet()
             restored = is_restored(self.store, match_id)
             for _ in range(ATTEMPTS):
                 begun = time.perf_counter()
@@ -88,11 +92,15 @@ class Acting(Matches):
                         continue
                     raise self._refusal(hosted, action, error) from error
                 decided = time.perf_counter()
-                entry = await self._entry(hosted.match, action, after, record, display_name, bot)
+                entry = self._entry(hosted.match, action, after, record)
+                entry.display_name, entry.bot = display_name, bot
+                if hosted.match.state is None and action.HasField("leave"):
+                    entry.display_name = ""
+                    entry.floor = await self.next_floor(match_id, action.cause.seat, after.time_us)
                 result = await self._append(entry)
                 if isinstance(result, Appended):
                     self._measure(action, begun, decided)
-                    self._advance(hosted, after, record)
+                    self._advance(hosted, after, record, entry)
                     return Posted(hosted, after.seq, record, after.time_us)
                 if isinstance(result, RequestTaken):
                     return await self._repetition(hosted, action, result.seq)
@@ -101,41 +109,30 @@ class Acting(Matches):
                 await self._catch_up(hosted)
         raise unavailable("others acted in this match all the time; try again")
 
-    def _advance(self, hosted: Hosted, after: Match, record: WholeRecord) -> None:
-        before = hosted.match
+    def _advance(self, hosted: Hosted, after: Match, record: WholeRecord, entry: Entry) -> None:
+        """Stand after a record that is durable; `entry` says what has changed with it."""
         hosted.advance(after, record)
         self.hub.hint(after.match_id)
-        if after.status != before.status:
+        if entry.status is not None:
             self._log_status(after)
-        if after.first_deadline_us != before.first_deadline_us:
+        if entry.next_deadline_us is not None:
             self._expect(after)
 
-    async def _entry(
-        self,
-        before: Match,
-        action: engine_service_pb2.Action,
-        after: Match,
-        record: WholeRecord,
-        display_name: str | None = None,
-        bot: str | None = None,
-    ) -> Entry:
+    @staticmethod
+    def _entry(before: Match, action: engine_service_pb2.Action, after: Match, record: WholeRecord) -> Entry:
         """What the store is to keep of an act."""
         cause = action.cause
         entry = Entry(before.match_id, after.seq, record.data, cause.kind, cause.seat, cause.request_id)
-        if after.status != before.status:
-            entry.status = after.status
-        if after.first_deadline_us != before.first_deadline_us:
-            entry.next_deadline_us = kept_deadline(after.first_deadline_us)
-        entry.display_name, entry.bot = display_name, bot
+        if (status := after.status) != before.status:
+            entry.status = status
+        if (deadline_us := after.first_deadline_us) != before.first_deadline_us:
+            entry.next_deadline_us = kept_deadline(deadline_us)
         if before.state is None:
             joined = sum(seat.joined for seat in after.seats)
             if joined != sum(seat.joined for seat in before.seats):
                 entry.joined = joined
             if len(after.seats) != len(before.seats):
                 entry.seats = len(after.seats)
-            if action.HasField("leave"):
-                entry.display_name = ""
-                entry.floor = await self.next_floor(before.match_id, cause.seat, after.time_us)
         return entry
 
     async def _append(self, entry: Entry) -> AppendResult:
@@ -218,13 +215,15 @@ class Acting(Matches):
         fired: list[engine_service_pb2.Timer] = []
         attempts = 0
         while now_us > hosted.match.first_deadline_us and attempts < ATTEMPTS:
+            await self._rendezvous.meet()
             timer = hosted.match.timers()[0]
             action = clocks.fire(timer, now_us)
             after, record = hosted.author.make(hosted.match, action)
-            if isinstance(await self._append(await self._entry(hosted.match, action, after, record)), Appended):
+            entry = self._entry(hosted.match, action, after, record)
+            if isinstance(await self._append(entry), Appended):
                 if self.metrics is not None:
                     self.metrics.fired((now_us - timer.deadline_us) / 1_000_000)
-                self._advance(hosted, after, record)
+                self._advance(hosted, after, record, entry)
                 fired.append(timer)
             else:  # another replica was faster
                 attempts += 1

@@ -24,6 +24,7 @@ from sixledger.service.hosted import Hosted
 from sixledger.service.idempotency import create_request_id, created_match_id, is_same_creation
 from sixledger.service.logs import Log
 from sixledger.service.matches import Posted, wall_clock
+from sixledger.service.rendezvous import Rendezvous
 from sixledger.service.store import Entry, MatchRow, Store
 from sixledger.v1 import error_pb2, match_service_pb2, record_pb2
 
@@ -68,6 +69,7 @@ class MatchHost(Acting):
             archive=archive,
         )
         self._token_lifetime_us = token_lifetime_s * 1_000_000
+        self._rendezvous = Rendezvous()
         self._log = Log("host")
         self._root_secret = root_secret or partial(secrets.token_bytes, 32)
 
@@ -93,6 +95,7 @@ class MatchHost(Acting):
             return found
         if admit is not None:
             await admit()
+        await self._rendezvous.meet()
         try:
             game = self.registry.latest(request.game)
             options = game.schema.options.unpack(request.options)

@@ -1,8 +1,8 @@
 """How jobs gather into batches: whatever arrives during a flush is the next batch.
 
-There is no waiting window. An idle writer takes a single job after a few turns of the loop; under load the batches
-grow by themselves to what arrives during a flush. How a batch is written is for the subclasses to say: blocking, on a
-thread or in a short stop of the loop (`group_commit`), or as a coroutine (`loop_commit`).
+There is no waiting window: an idle writer takes a single job at the end of the turn of the loop, and under load the
+batches grow by themselves to what arrives during a flush. How a batch is written is for the subclasses to say:
+blocking, on a thread or in a short stop of the loop (`group_commit`), or as a coroutine (`loop_commit`).
 """
 
 from __future__ import annotations
@@ -49,9 +49,6 @@ class Gathering(ABC, Generic[J, R]):
         #: True from the moment a batch is due until its results are delivered.
         self._busy = False
         self._closed = False
-        #: Of the batch that is gathered: its jobs, the turns that brought none, and when waiting began.
-        self._gathered = self._quiet_turns = 0
-        self._since = 0.0
 
     def submit(self, key: bytes, job: J, size: int) -> asyncio.Future[R]:
         """Queue a job of `size` bytes, in the order of the calls. The future gets its result or StoreError."""
@@ -84,33 +81,11 @@ class Gathering(ABC, Generic[J, R]):
     def _end(self) -> None:
         """No batch will follow."""
 
-    def _waits(self) -> bool:
-        """True if the batch that is due should wait for what the next turn of the loop brings."""
-        return False
-
-    def _grows(self, enough: int, quiet_turns: int, longest_s: float) -> bool:
-        """For `_waits`: True until there are `enough` jobs, or so many turns of the loop have brought no new one.
-
-        A call takes several turns until it submits its job. Turns may be long: `longest_s` ends it, too.
-        """
-        jobs = len(self._backlog)  # of a key with several, the batch takes one
-        if not self._gathered:
-            self._since = self._loop.time()
-        if jobs < enough and self._loop.time() - self._since < longest_s:
-            self._quiet_turns = 0 if jobs > self._gathered else self._quiet_turns + 1
-            self._gathered = jobs
-            if self._quiet_turns < quiet_turns:
-                return True
-        self._gathered = self._quiet_turns = 0
-        return False
-
     def _hand_over(self) -> None:
         if not self._backlog:
             self._busy = False
             if self._closed:
                 self._end()
-        elif self._waits():
-            self._loop.call_soon(self._hand_over)
         else:
             self._begin(self._take())
 

@@ -10,14 +10,6 @@ from time import perf_counter, thread_time
 from sixledger.service.store.batching import Gathering, J, R, Waiter, answer
 from sixledger.service.store.pace import Pace
 
-#: A batch on the loop waits no longer once it has so many jobs: with more, each saves hardly anything.
-_ENOUGH = 64
-#: Nor after so many turns of the loop that brought no new one: some 50 µs if nothing else happens, where a commit costs
-#: 200.
-_QUIET_TURNS = 10
-#: Nor after so many seconds.
-_LONGEST_WAIT_S = 0.01
-
 
 class GroupCommit(Gathering[J, R]):
     """Gives jobs to `write` in batches, on a thread of its own, and each caller the result of its job.
@@ -28,8 +20,8 @@ class GroupCommit(Gathering[J, R]):
 
     With `write_at_once` the loop itself writes for as long as that is quick (`Pace`). It does what `write` does, in no
     more time than the disk takes; or it returns None or raises, and has changed nothing: then the thread writes the
-    batch. Never do both work at the same time. Nothing arrives while the loop writes, so that a batch is gathered
-    before: until it is large enough, or a few turns of the loop have brought nothing new.
+    batch. Never do both work at the same time. Nothing arrives while the loop writes: a batch is what was submitted in
+    one turn of the loop.
     """
 
     def __init__(
@@ -48,7 +40,6 @@ class GroupCommit(Gathering[J, R]):
         self._write_at_once = write_at_once
         self._pace = pace or Pace()
         self._wrote = wrote
-        self._enough = min(_ENOUGH, max_jobs)
         #: Batches for the thread, at most one at a time; None asks it to end.
         self._inbox: SimpleQueue[list[Waiter[J, R]] | None] = SimpleQueue()
         self._thread = Thread(target=self._run, name="store-writer", daemon=True)
@@ -60,11 +51,6 @@ class GroupCommit(Gathering[J, R]):
     def join(self) -> None:
         """Block until everything taken is written. Call `refuse` before, and not on the loop's thread."""
         self._thread.join()
-
-    def _waits(self) -> bool:
-        if self._write_at_once is None or not self._pace.is_quick:
-            return False
-        return self._grows(self._enough, _QUIET_TURNS, _LONGEST_WAIT_S)
 
     def _begin(self, batch: list[Waiter[J, R]]) -> None:
         if self._write_at_once is None or not self._pace.is_quick or not self._written_at_once(batch):

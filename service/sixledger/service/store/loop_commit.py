@@ -9,12 +9,6 @@ from time import perf_counter
 from sixledger.service.store.base import StoreError, UnknownOutcome
 from sixledger.service.store.batching import Gathering, J, R, Waiter
 
-#: A batch waits no longer once it has so many jobs. Half of what calls at once would be best: while the database writes
-#: one half, the loop decides the other. A batch of two costs as much as this.
-_ENOUGH = 12
-#: Nor after so many turns of the loop that brought no new one, and so many seconds: what the database takes for one.
-_QUIET_TURNS, _LONGEST_WAIT_S = 8, 0.003
-
 
 class LoopCommit(Gathering[J, R]):
     """Gives jobs to `write` in batches, one after the other, and each caller the result of its job.
@@ -42,9 +36,6 @@ class LoopCommit(Gathering[J, R]):
     async def join(self) -> None:
         """Wait until everything taken is written. Call `refuse` before."""
         await self._ended.wait()
-
-    def _waits(self) -> bool:
-        return self._grows(_ENOUGH, _QUIET_TURNS, _LONGEST_WAIT_S)
 
     def _begin(self, batch: list[Waiter[J, R]]) -> None:
         # Kept: the loop itself holds tasks only weakly.
