@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter
 
 import pytest
+from sixledger.service import rendezvous
 from sixledger.service.rendezvous import LONGEST_WAIT_S, Rendezvous
 from sixledger.service.store.sqlite import SqliteStore
 from sixledger.v1 import record_pb2
@@ -24,6 +25,13 @@ async def come(place: Rendezvous, turns: int, order: list[int], number: int) -> 
     order.append(number)
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine may take long for a turn of the loop."""
+    monkeypatch.setattr(rendezvous, "LONGEST_WAIT_S", 60.0)
+
+
+@pytest.mark.usefixtures("patient")
 async def test_whoever_comes_a_few_turns_later_goes_on_with_the_first() -> None:
     place, order = Rendezvous(), _nobody()
     tasks = [asyncio.create_task(come(place, 3 * number, order, number)) for number in range(4)]
@@ -80,6 +88,7 @@ async def _broken_off(place: Rendezvous) -> None:
     raise ZeroDivisionError
 
 
+@pytest.mark.usefixtures("patient")
 async def test_commands_of_several_matches_are_one_batch_of_the_store(tmp_path: Path) -> None:
     """Also if they come in several turns of the loop: each takes another number of them before it gets here."""
     batches: list[int] = []
