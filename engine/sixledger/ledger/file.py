@@ -17,9 +17,9 @@ from sixledger.engine.registry import Registry
 from sixledger.ledger import viewers
 from sixledger.ledger.faults import LedgerFault, UnusableInput, tampered
 from sixledger.ledger.folding import begin
-from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey
+from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey, b64
 from sixledger.ledger.jsonl import beyond, decoded, items, json_object, members, read_lines, string, u32, u64
-from sixledger.ledger.readable import b64, dumps, shown
+from sixledger.ledger.readable import dumps, shown
 from sixledger.ledger.records import MAX_SEALS, Parts, read, read_body
 from sixledger.v1 import record_pb2
 

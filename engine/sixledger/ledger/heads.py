@@ -51,13 +51,18 @@ def format_time(time_us: int) -> str:
     return f"{_format_second(second)}.{rest:06d}Z"
 
 
+def b64(data: bytes) -> str:
+    """Standard base64 with padding."""
+    return binascii.b2a_base64(data, newline=False).decode()
+
+
 def strict_base64(text: str) -> bytes:
     """Decode standard base64 with padding in its only canonical spelling. Raises ValueError."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise ValueError("no valid base64") from error
-    if base64.b64encode(data).decode() != text:
+    if b64(data) != text:
         raise ValueError("base64 is not canonical")
     return data
 
@@ -79,12 +84,8 @@ class Head:
 
 def _text(origin: str, match_id: bytes, count: int, record_hash: bytes, time_us: int) -> str:
     """The text of a head; a signer needs no object for it."""
-    encoded, stamp = _base64(record_hash), format_time(time_us)
+    encoded, stamp = b64(record_hash), format_time(time_us)
     return f"sixledger-head/1\n{origin}\n{match_id.hex()}\n{count}\n{encoded}\n{stamp}\n"
-
-
-def _base64(data: bytes) -> str:
-    return binascii.b2a_base64(data, newline=False).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ class VerifierKey:
 
     def __str__(self) -> str:
         """The textual form."""
-        return f"{self.origin}+{self.hash.hex()}+{base64.b64encode(_ED25519 + self.public_key).decode()}"
+        return f"{self.origin}+{self.hash.hex()}+{b64(_ED25519 + self.public_key)}"
 
     @classmethod
     def parse(cls, text: str) -> VerifierKey:
@@ -142,7 +143,7 @@ class HeadSigner:
     def sign(self, match_id: bytes, count: int, record_hash: bytes, time_us: int) -> str:
         """The signed note for the first `count` records of a match."""
         text = _text(self.origin, match_id, count, record_hash, time_us)
-        return f"{text}\n— {self.origin} {_base64(self._key_hash + self._sign(text.encode()))}\n"
+        return f"{text}\n— {self.origin} {b64(self._key_hash + self._sign(text.encode()))}\n"
 
 
 @dataclass(frozen=True, slots=True)

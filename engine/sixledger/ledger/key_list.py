@@ -11,7 +11,6 @@ one of them can follow.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from typing import TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sixledger.ledger import keys
-from sixledger.ledger.heads import SignedHead, VerifierKey, check_origin, format_time, strict_base64
+from sixledger.ledger.heads import SignedHead, VerifierKey, b64, check_origin, format_time, strict_base64
 
 MAGIC = "sixledger-keys/1\n"
 #: Limits of a list.
@@ -171,7 +170,7 @@ class SignedKeyList:
         for each in content.keys:
             if (private := halves.get(each.key.public_key)) is not None:
                 data = each.key.hash + private.sign(text.encode())
-                lines.append(f"— {content.origin} {base64.b64encode(data).decode()}\n")
+                lines.append(f"— {content.origin} {b64(data)}\n")
         return cls.parse(f"{text}\n{''.join(lines)}")
 
     @property

@@ -6,7 +6,6 @@ that empty bytes are left out. It is written here because every byte of a ledger
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from functools import cache
@@ -16,7 +15,7 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.engine.schema import Schema
-from sixledger.ledger.heads import format_time
+from sixledger.ledger.heads import b64, format_time
 from sixledger.ledger.records import Facts
 
 _WIDE = frozenset(
@@ -37,11 +36,6 @@ _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=F
 def dumps(value: Any) -> str:
     """RFC 8785 JSON. `value` has ASCII keys and no floats, so that sorting and encoding agree with it."""
     return _ENCODE(value)
-
-
-def b64(data: bytes) -> str:
-    """Standard base64 with padding."""
-    return base64.b64encode(data).decode()
 
 
 def _plain(value: Any) -> Any:

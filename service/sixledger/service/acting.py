@@ -92,11 +92,7 @@ class Acting(Matches):
                         continue
                     raise self._refusal(hosted, action, error) from error
                 decided = time.perf_counter()
-                entry = self._entry(hosted.match, action, after, record)
-                entry.display_name, entry.bot = display_name, bot
-                if hosted.match.state is None and action.HasField("leave"):
-                    entry.display_name = ""
-                    entry.floor = await self.next_floor(match_id, action.cause.seat, after.time_us)
+                entry = await self._entry(hosted.match, action, after, record, display_name, bot)
                 result = await self._append(entry)
                 if isinstance(result, Appended):
                     self._measure(action, begun, decided)
@@ -118,8 +114,15 @@ class Acting(Matches):
         if entry.next_deadline_us is not None:
             self._expect(after)
 
-    @staticmethod
-    def _entry(before: Match, action: engine_service_pb2.Action, after: Match, record: WholeRecord) -> Entry:
+    async def _entry(
+        self,
+        before: Match,
+        action: engine_service_pb2.Action,
+        after: Match,
+        record: WholeRecord,
+        display_name: str | None = None,
+        bot: str | None = None,
+    ) -> Entry:
         """What the store is to keep of an act."""
         cause = action.cause
         entry = Entry(before.match_id, after.seq, record.data, cause.kind, cause.seat, cause.request_id)
@@ -127,12 +130,16 @@ class Acting(Matches):
             entry.status = status
         if (deadline_us := after.first_deadline_us) != before.first_deadline_us:
             entry.next_deadline_us = kept_deadline(deadline_us)
+        entry.display_name, entry.bot = display_name, bot
         if before.state is None:
             joined = sum(seat.joined for seat in after.seats)
             if joined != sum(seat.joined for seat in before.seats):
                 entry.joined = joined
             if len(after.seats) != len(before.seats):
                 entry.seats = len(after.seats)
+            if action.HasField("leave"):
+                entry.display_name = ""
+                entry.floor = await self.next_floor(before.match_id, cause.seat, after.time_us)
         return entry
 
     async def _append(self, entry: Entry) -> AppendResult:
@@ -219,7 +226,7 @@ class Acting(Matches):
             timer = hosted.match.timers()[0]
             action = clocks.fire(timer, now_us)
             after, record = hosted.author.make(hosted.match, action)
-            entry = self._entry(hosted.match, action, after, record)
+            entry = await self._entry(hosted.match, action, after, record)
             if isinstance(await self._append(entry), Appended):
                 if self.metrics is not None:
                     self.metrics.fired((now_us - timer.deadline_us) / 1_000_000)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 
-#: Nobody waits any longer once so many are here. Half of what calls at once would be best: while these are answered,
-#: the others come. Two cost nearly as much as this.
+#: Nobody waits any longer once so many are here. Half of those who call at the same time would be best: while these are
+#: answered, the others come.
 ENOUGH = 32
 #: Nor after so many turns of the loop that brought nobody: some 100 µs if nothing else happens. A call takes several
 #: turns until it comes here.
@@ -22,10 +22,9 @@ LONGEST_WAIT_S = 0.01
 class Rendezvous:
     """A place to meet, on one event loop at a time."""
 
-    def __init__(self, enough: int = ENOUGH, quiet_turns: int = QUIET_TURNS) -> None:
+    def __init__(self, enough: int = ENOUGH) -> None:
         """Nobody is here."""
         self._enough = enough
-        self._quiet_turns = quiet_turns
         self._waiting: list[asyncio.Future[None]] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         #: How many were here when the loop last turned, how many turns brought nobody, and when the first one came.
@@ -51,7 +50,7 @@ class Rendezvous:
         if here < self._enough and loop.time() - self._since < LONGEST_WAIT_S:
             self._quiet = 0 if here > self._seen else self._quiet + 1
             self._seen = here
-            if self._quiet < self._quiet_turns:
+            if self._quiet < QUIET_TURNS:
                 loop.call_soon(self._look)
                 return
         waiting, self._waiting = self._waiting, []

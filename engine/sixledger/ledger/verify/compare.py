@@ -10,8 +10,9 @@ from sixledger.engine import visibility
 from sixledger.ledger.assembly import Secret
 from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import LedgerFault, Verdict
+from sixledger.ledger.heads import b64
 from sixledger.ledger.match import SEED_MISMATCH
-from sixledger.ledger.readable import b64, dumps, render
+from sixledger.ledger.readable import dumps, render
 from sixledger.ledger.records import Facts
 from sixledger.v1 import record_pb2, replay_service_pb2
 

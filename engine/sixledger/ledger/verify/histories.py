@@ -14,9 +14,8 @@ from sixledger.engine.registry import Registry
 from sixledger.engine.schema import Schema
 from sixledger.ledger.faults import LedgerFault, UnusableInput
 from sixledger.ledger.folding import begin
-from sixledger.ledger.heads import SignedHead
+from sixledger.ledger.heads import SignedHead, b64
 from sixledger.ledger.key_list import Trust
-from sixledger.ledger.readable import b64
 from sixledger.ledger.verify import unlike
 from sixledger.ledger.verify.accounts import Account, Comparison, Relation, Voucher
 from sixledger.ledger.verify.compare import MAX_DIFFERENCES, Difference, text

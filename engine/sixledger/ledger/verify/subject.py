@@ -11,9 +11,8 @@ from sixledger.engine.registry import Registry
 from sixledger.ledger import hashing, viewers
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.file import LedgerFile
-from sixledger.ledger.heads import MAX_TIME_US, SignedHead, VerifierKey
+from sixledger.ledger.heads import MAX_TIME_US, SignedHead, VerifierKey, b64
 from sixledger.ledger.match import SEED_MISMATCH
-from sixledger.ledger.readable import b64
 from sixledger.ledger.records import BAD_OPENING, FORMAT, Parts, check_shape, has_shape, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.ledger.verify.signers import Trusted, authenticate

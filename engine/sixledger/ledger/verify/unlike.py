@@ -7,7 +7,8 @@ from typing import Any
 from sixledger.engine.schema import Schema
 from sixledger.ledger import hashing, records
 from sixledger.ledger.faults import LedgerFault
-from sixledger.ledger.readable import b64, dumps, shown
+from sixledger.ledger.heads import b64
+from sixledger.ledger.readable import dumps, shown
 from sixledger.ledger.records import Parts
 from sixledger.ledger.verify.compare import ABSENT, Difference, text
 from sixledger.ledger.verify.rerun import CONFUSED

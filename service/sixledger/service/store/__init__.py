@@ -29,7 +29,8 @@ from sixledger.service.store.base import (
 from sixledger.service.store.checks import MAX_RECORD_BYTES
 from sixledger.service.store.memory import MemoryStore
 from sixledger.service.store.postgres_settings import PostgresSettings
-from sixledger.service.store.sqlite import SqliteSettings, SqliteStore
+from sixledger.service.store.sqlite import SqliteStore
+from sixledger.service.store.sqlite_settings import SqliteSettings
 from sixledger.service.store.urls import open_store
 
 __all__ = [

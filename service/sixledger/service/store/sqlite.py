@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sqlite3
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,54 +39,21 @@ from sixledger.service.store.checks import (
     check_statuses,
     check_unarchive,
 )
-from sixledger.service.store.group_commit import GroupCommit
 from sixledger.service.store.sealing import listed, opened, sealed
 from sixledger.service.store.sqlite_archive import Leave, Return
-from sixledger.service.store.sqlite_checkpoint import Checkpointer
-from sixledger.service.store.sqlite_lock import FileLock
+from sixledger.service.store.sqlite_engine import SqliteEngine
 from sixledger.service.store.sqlite_reader import Reader
-from sixledger.service.store.sqlite_schema import LOCK_TIMEOUT_S, check_library, connect, create_file, prepare
+from sixledger.service.store.sqlite_settings import SqliteSettings
 from sixledger.service.store.sqlite_writer import (
     ERASE_NAMES,
     PUT_API_KEY,
     RAISE_FLOOR,
     RESEAL,
     Aside,
-    BatchWriter,
     Job,
 )
 
 T = TypeVar("T")
-
-_MIB = 1024 * 1024
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class SqliteSettings:
-    """How a SqliteStore works. The defaults suit a server of one process."""
-
-    #: Appends that share a transaction, at most. 1: each has its own.
-    max_batch: int = 512
-    #: Bytes of records that share a transaction, at most; a single longer one goes alone.
-    max_batch_bytes: int = 8 * _MIB
-    #: Connections, and threads, for reading.
-    readers: int = 2
-    #: Page cache of the writer.
-    cache_bytes: int = 64 * _MIB
-    #: Bytes written between two checkpoints, roughly.
-    checkpoint_bytes: int = 16 * _MIB
-    #: Length of the write-ahead log from which the writer helps to start it anew.
-    wal_restart_bytes: int = 64 * _MIB
-    #: Size that the database may have at most; beyond it appends fail as if the disk were full.
-    max_database_bytes: int | None = None
-
-    def __post_init__(self) -> None:
-        # SQLite takes 32766 parameters in a statement, and one looks up four for each append.
-        if not 1 <= self.max_batch <= 4096:
-            raise ValueError(f"max_batch must be between 1 and 4096, not {self.max_batch}")
-        if self.readers < 1:
-            raise ValueError(f"readers must be at least 1, not {self.readers}")
 
 
 class SqliteStore(Store):
@@ -104,14 +68,14 @@ class SqliteStore(Store):
         #: The file of the database.
         self.path = Path(path)
         self._settings = settings or SqliteSettings()
-        self._engine: _Engine | None = None
+        self._engine: SqliteEngine | None = None
         self._closing: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """As `Store.open`."""
         if self._engine is not None:
             raise StoreError("the store is open already")
-        engine = _Engine(self.path, self._settings, self._flushed)
+        engine = SqliteEngine(self.path, self._settings, self._flushed)
         starting = asyncio.ensure_future(asyncio.to_thread(engine.start))
         try:
             await asyncio.shield(starting)
@@ -276,7 +240,7 @@ class SqliteStore(Store):
         except sqlite3.Error as error:
             raise StoreError(f"the store could not read: {error}") from error
 
-    async def _stop(self, engine: _Engine) -> None:
+    async def _stop(self, engine: SqliteEngine) -> None:
         try:
             await asyncio.to_thread(engine.stop)
         finally:
@@ -286,118 +250,7 @@ class SqliteStore(Store):
         if self.on_flush is not None:
             self.on_flush(appends, seconds)
 
-    def _opened(self) -> _Engine:
+    def _opened(self) -> SqliteEngine:
         if self._engine is None or self._closing is not None:
             raise StoreError("the store is not open")
         return self._engine
-
-
-class _Engine:
-    """The threads and connections of an open store."""
-
-    def __init__(self, path: Path, settings: SqliteSettings, flushed: Callable[[int, float], None]) -> None:
-        self._path = path
-        self._settings = settings
-        self._resources = ExitStack()
-        self._idle: list[Reader] = []
-        self.commits: GroupCommit[Job | Aside | Leave | Return, AppendResult] = GroupCommit(
-            self._write,
-            max_jobs=settings.max_batch,
-            max_bytes=settings.max_batch_bytes,
-            wrote=flushed,
-            write_at_once=self._write_at_once,
-        )
-        #: Whether the writer waits for locks of other programs.
-        self._patient = True
-        self.threads = ThreadPoolExecutor(settings.readers, "store-reader")
-
-    def start(self) -> None:
-        """Lock, connect, create or check the tables, start the threads. Blocks; raises StoreError."""
-        check_library()
-        try:
-            # What was opened is closed in reverse: readers first, so that the writer's last checkpoint is complete.
-            with ExitStack() as resources:
-                self._connect(resources)
-                self._resources = resources.pop_all()
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"cannot open the store {self._path}: {error}") from error
-        self._checkpointer.start()
-        self.commits.start()
-
-    def _connect(self, resources: ExitStack) -> None:
-        settings = self._settings
-        path = self._path.resolve()  # one file, one lock, by whatever name
-        resources.callback(FileLock(path).release)
-        create_file(path)
-        self._connection = connect(path, cache_kib=settings.cache_bytes // 1024, writes=True)
-        resources.callback(self._close_writer)
-        prepare(self._connection, path)
-        if settings.max_database_bytes is not None:
-            (page_size,) = self._connection.execute("PRAGMA page_size").fetchone()
-            self._connection.execute(f"PRAGMA max_page_count = {settings.max_database_bytes // page_size:d}")
-        self._writer = BatchWriter(self._connection)
-        checkpoints = connect(path, cache_kib=2048)
-        resources.callback(checkpoints.close)
-        self._checkpointer = Checkpointer(
-            checkpoints, interval_bytes=settings.checkpoint_bytes, restart_bytes=settings.wal_restart_bytes
-        )
-        for _ in range(settings.readers):
-            connection = connect(path, cache_kib=8192)
-            resources.callback(connection.close)
-            self._idle.append(Reader(connection))
-
-    def stop(self) -> None:
-        """Finish the appends and reads that were taken, and close everything. Blocks."""
-        self.commits.refuse()
-        self.commits.join()
-        self.threads.shutdown()
-        self._checkpointer.stop()
-        self._resources.close()
-
-    def read(self, query: Callable[[Reader], T]) -> T:
-        """Run a query on a free connection; there is one for each thread."""
-        reader = self._idle.pop()
-        try:
-            return query(reader)
-        finally:
-            self._idle.append(reader)
-
-    @property
-    def floors(self) -> Mapping[tuple[bytes, int], int]:
-        """Floors of tokens by match id and seat, as they are now."""
-        return self._writer.floors
-
-    def _write_at_once(self, jobs: Sequence[Job | Aside | Leave | Return]) -> list[AppendResult] | None:
-        """Write in no more time than a commit takes; None if it could take longer. Raises if the database is locked."""
-        # A checkpoint, of others or to come, keeps the disk busy; and records in an archive can be many.
-        if self._checkpointer.is_busy or any(isinstance(job, Leave | Return) for job in jobs):
-            return None
-        self._wait_for_locks(wait=False)
-        return self._commit(jobs)
-
-    def _write(self, jobs: Sequence[Job | Aside | Leave | Return]) -> list[AppendResult]:
-        self._wait_for_locks(wait=True)
-        return self._commit(jobs)
-
-    def _wait_for_locks(self, *, wait: bool) -> None:
-        """Let the writer wait for locks, as it may on its thread, or not."""
-        if wait != self._patient:
-            self._connection.execute(f"PRAGMA busy_timeout = {LOCK_TIMEOUT_S * 1000 if wait else 0:d}")
-            self._patient = wait
-
-    def _commit(self, jobs: Sequence[Job | Aside | Leave | Return]) -> list[AppendResult]:
-        results = self._writer.write_all(jobs)
-        rows = sum(isinstance(result, Appended) for result in results)
-        if rows:
-            size = sum(len(job.entry.record) if isinstance(job, Job) else 200 for job in jobs)
-            self._checkpointer.after_commit(self._connection, rows, size)
-        return results
-
-    def _close_writer(self) -> None:
-        try:
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
-            # Nothing is lost: the log stays, and who opens the store next reads it.
-            _log.warning("the last checkpoint of the store failed: %s", error)
-        finally:
-            self._connection.close()
