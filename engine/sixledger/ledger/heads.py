@@ -51,6 +51,15 @@ def format_time(time_us: int) -> str:
     return f"{_format_second(second)}.{rest:06d}Z"
 
 
+def parse_time(text: str) -> int:
+    """Microseconds since 1970-01-01 of a time as `format_time` spells it. Raises ValueError."""
+    stamp = datetime.fromisoformat(text).replace(tzinfo=UTC)  # other spellings are found out below
+    time_us = (stamp - _EPOCH) // timedelta(microseconds=1)
+    if format_time(time_us) != text:
+        raise ValueError("the time is not written in its canonical form")
+    return time_us
+
+
 def b64(data: bytes) -> str:
     """Standard base64 with padding."""
     return binascii.b2a_base64(data, newline=False).decode()
@@ -170,13 +179,12 @@ class SignedHead:
             raise BadNote("the head has no signature line of its origin")
         try:
             data = strict_base64(tail[len(prefix) : -1])
-            stamp = datetime.strptime(match["time"], "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+            time_us = parse_time(match["time"])
             record_hash = strict_base64(match["hash"])
         except ValueError as error:
             raise BadNote("the head cannot be read") from error
         if len(data) != 68:
             raise BadNote("the signature of the head is not 64 bytes")
-        time_us = (stamp - _EPOCH) // timedelta(microseconds=1)
         head = Head(origin, bytes.fromhex(match["match"]), int(match["count"]), record_hash, time_us)
         if head.text() != text + "\n":
             raise BadNote("the head is not written in its canonical form")

@@ -14,13 +14,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sixledger.ledger import keys
-from sixledger.ledger.heads import SignedHead, VerifierKey, b64, check_origin, format_time, strict_base64
+from sixledger.ledger.heads import SignedHead, VerifierKey, b64, check_origin, format_time, parse_time, strict_base64
 
 MAGIC = "sixledger-keys/1\n"
 #: Limits of a list.
@@ -33,7 +32,6 @@ _LINE = re.compile(
     rf"(?P<key>[^ \n]+) from (?P<start>-|{_TIME}) until (?P<end>-|{_TIME})"
     rf"( revoked (?P<since>{_TIME}) (?P<reason>[a-z]+))?"
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class BadKeyList(ValueError):
@@ -234,15 +232,6 @@ def short(key: VerifierKey) -> str:
 
 
 # -- reading -------------------------------------------------------------------------------------
-
-
-def parse_time(text: str) -> int:
-    """Microseconds since 1970-01-01 of a time as lists and heads spell it. Raises ValueError."""
-    stamp = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
-    time_us = (stamp - _EPOCH) // timedelta(microseconds=1)
-    if format_time(time_us) != text:
-        raise ValueError("the time is not written in its canonical form")
-    return time_us
 
 
 def _time_text(time_us: int | None) -> str:

@@ -76,11 +76,11 @@ def command_cause(
     cause = _seat_start(seat, len(request_id)) + request_id
     if decision:
         cause += _decision(decision)
-    if observed_head or key_id or signature:
-        for number, content in ((5, observed_head), (6, key_id), (7, signature)):
-            if content:
-                cause += before(number, len(content)) + content
-    return cause
+    if observed_head:
+        cause += before(5, len(observed_head)) + observed_head
+    if key_id:
+        cause += before(6, len(key_id)) + key_id
+    return cause + before(7, len(signature)) + signature if signature else cause
 
 
 def sealed_command(command: bytes, signature: bytes) -> bytes:

@@ -11,9 +11,10 @@ from google.protobuf.message import DecodeError
 from sixledger.ledger import keys
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.records import Parts, check_openings, read_body
+from sixledger.ledger.verify.attribution import Attributor
 from sixledger.ledger.verify.quick import Quick, Untidy
 from sixledger.ledger.verify.rerun import CONFUSED, Rerun
-from sixledger.ledger.verify.subject import Subject, check_seeds
+from sixledger.ledger.verify.subject import Subject, Unkept, check_seeds
 from sixledger.v1 import record_pb2
 
 SEAT = record_pb2.CAUSE_KIND_SEAT
@@ -26,8 +27,7 @@ def accepted(subject: Subject) -> Rerun | None:
     comes back, the subject is of no more use.
     """
     try:
-        parse = record_pb2.Body.FromString
-        subject.bodies = [parse(record.body) for record in subject.records]
+        subject.bodies = Unkept(subject.records)
         if subject.opened is None:
             return None
         subject.take_last_reveals()
@@ -51,21 +51,25 @@ class _Pass:
 
     def run(self) -> None:
         """Accept every record. Raises LedgerFault, keys.Untrue, or whatever a game raises."""
-        rerun, subject = self._rerun, self._rerun.subject
-        for seq, (record, body, cause) in enumerate(zip(subject.records, subject.bodies, subject.causes, strict=True)):
+        rerun, subject, who = self._rerun, self._rerun.subject, Attributor()
+        for seq, (record, body) in enumerate(zip(subject.records, subject.bodies, strict=True)):
+            cause = body.cause
             kind, seat, request_id = cause.kind, cause.seat, cause.request_id
             rerun.take_request(kind, seat, request_id)
             if self._is_quick and kind == SEAT:
                 try:
                     if self._quick.replay(rerun.match, record, body, cause, seat, request_id):
+                        who.take_command(seq, seat)
                         continue
                 except (Untidy, *CONFUSED):
                     # Whoever writes one such record can write many: only the thorough way needs no repair.
                     self._is_quick = False
                     rerun.stand_before(seq)
             self._thoroughly(record, body)
+            who.take(seq, record, body, cause)
         self._quick.claims.verify()
         rerun.verify = None
+        subject.attribution = who.attribution(len(subject.records))
 
     def _put_off(self, public_key: bytes, signature: bytes, message: bytes) -> bool:
         self._quick.claims.add(keys.Claim(public_key, signature, message))

@@ -18,39 +18,11 @@ _CONFUSED = (ValueError, LookupError, AssertionError, TypeError, AttributeError,
 
 
 def attribution(subject: Subject, count: int) -> replay_service_pb2.Attribution:
-    """Who caused the first `count` records, whose signatures were found right.
-
-    The message names each record exactly once. `holders` has an entry for whoever held a seat, in the order in which
-    they took it: `seat`, `since` (the record with which), `public_key` and `key_id` (empty: the holder does not sign),
-    `hosted` (the operator plays it), and ascending numbers of records: `signed_records` (with that key; checked),
-    `sealed_records` (the signature is sealed for the viewer of this ledger), `unsigned_records` (nobody signed: the
-    operator can have made them), `timer_records` (the time of the seat was over). `table` are those of the table's
-    owner, `timers` those of deadlines that are of no one seat.
-    """
-    result = replay_service_pb2.Attribution(record_count=count)
-    table: list[int] = []
-    timers: list[int] = []
-    current: dict[int, _Holder] = {}
-    for seq, (body, cause) in enumerate(islice(zip(subject.bodies, subject.causes, strict=True), count)):
-        if not body.command:  # no record has both
-            _take_steps(result, current, body.lifecycle, seq)
-        kind = cause.kind
-        if kind == SEAT:
-            holder = current[cause.seat]
-            if holder.has_key:
-                holder.take(seq, cause.signature, subject.records[seq])
-            else:
-                holder.unsigned.append(seq)
-        elif kind == TIMER:
-            of_seat = cause.timer == record_pb2.TIMER_KIND_TURN
-            (current[cause.seat].timer if of_seat else timers).append(seq)
-        else:
-            table.append(seq)
-    result.table.extend(table)
-    result.timers.extend(timers)
-    for holder in current.values():
-        holder.write()
-    return result
+    """Who caused the first `count` records, whose signatures were found right."""
+    collector = Attributor()
+    for seq, (record, body) in enumerate(islice(zip(subject.records, subject.bodies, strict=True), count)):
+        collector.take(seq, record, body, body.cause)
+    return collector.attribution(count)
 
 
 def checked_attribution(subject: Subject, most: int) -> replay_service_pb2.Attribution:
@@ -71,23 +43,70 @@ def checked_attribution(subject: Subject, most: int) -> replay_service_pb2.Attri
     return attribution(subject, count)
 
 
+class Attributor:
+    """Collects who caused which records, one after the other.
+
+    The message that comes of it names each record exactly once. `holders` has an entry for whoever held a seat, in the
+    order in which they took it: `seat`, `since` (the record with which), `public_key` and `key_id` (empty: the holder
+    does not sign), `hosted` (the operator plays it), and ascending numbers of records: `signed_records` (with that
+    key; checked), `sealed_records` (the signature is sealed for the viewer of this ledger), `unsigned_records` (nobody
+    signed: the operator can have made them), `timer_records` (the time of the seat was over). `table` are those of the
+    table's owner, `timers` those of deadlines that are of no one seat.
+    """
+
+    def __init__(self) -> None:
+        """Before the first record."""
+        self._result = replay_service_pb2.Attribution()
+        self._table: list[int] = []
+        self._timers: list[int] = []
+        self._current: dict[int, _Holder] = {}
+
+    def take(self, seq: int, record: record_pb2.Record, body: record_pb2.Body, cause: record_pb2.Cause) -> None:
+        """Record `seq`, the next, with its body and cause; its signature was found right."""
+        if not body.command:  # no record has both
+            _take_steps(self._result, self._current, body.lifecycle, seq)
+        kind = cause.kind
+        if kind == SEAT:
+            self._current[cause.seat].take(seq, cause.signature, record)
+        elif kind == TIMER:
+            of_seat = cause.timer == record_pb2.TIMER_KIND_TURN
+            (self._current[cause.seat].timer if of_seat else self._timers).append(seq)
+        else:
+            self._table.append(seq)
+
+    def take_command(self, seq: int, seat: int) -> None:
+        """Record `seq`, the next: a command of a seat, signed and open to this viewer if the seat signs at all."""
+        self._current[seat].commands.append(seq)
+
+    def attribution(self, count: int) -> replay_service_pb2.Attribution:
+        """Who caused the records, `count` of them, all that were taken."""
+        result = self._result
+        result.record_count = count
+        result.table.extend(self._table)
+        result.timers.extend(self._timers)
+        for holder in self._current.values():
+            holder.write()
+        return result
+
+
 class _Holder:
     """Whoever holds a seat. Lists are filled first: appending to those of a message costs more."""
 
-    __slots__ = ("_message", "has_key", "sealed", "signed", "timer", "unsigned")
+    __slots__ = ("_message", "commands", "sealed", "signed", "timer", "unsigned")
 
     def __init__(self, message: replay_service_pb2.Holder) -> None:
         self._message = message
-        self.has_key = bool(message.public_key)
         self.signed: list[int] = []
         self.sealed: list[int] = []
         self.unsigned: list[int] = []
         self.timer: list[int] = []
+        #: Where commands belong of which everything is open.
+        self.commands = self.signed if message.public_key else self.unsigned
 
     def take(self, seq: int, signature: bytes, record: record_pb2.Record) -> None:
-        """A record that a seat with a key caused. A command with secret fields has its signature in seal 0."""
-        if signature or (record.openings and record.openings[0].seal == 0):
-            self.signed.append(seq)
+        """A record that the holder caused. A command with secret fields has its signature in seal 0."""
+        if self.commands is self.unsigned or signature or (record.openings and record.openings[0].seal == 0):
+            self.commands.append(seq)
         else:
             self.sealed.append(seq)
 

@@ -98,8 +98,10 @@ def _last_good(subject: Subject, result: replay_service_pb2.VerifyReport, seq: i
 
 def _attribute(subject: Subject, result: replay_service_pb2.VerifyReport, count: int, rerun: Rerun | None) -> None:
     """Who caused the first `count` records, or as many of them as can be believed."""
-    checked = rerun is not None and rerun.match.seq + 1 >= count
-    found = attribution(subject, count) if checked else checked_attribution(subject, count)
+    found = subject.attribution
+    if found is None:
+        checked = rerun is not None and rerun.match.seq + 1 >= count
+        found = attribution(subject, count) if checked else checked_attribution(subject, count)
     if found.record_count:
         result.attribution.CopyFrom(found)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
+from typing import overload
 
 from google.protobuf.message import DecodeError
 from sixledger.engine.registry import Registry
@@ -35,6 +37,38 @@ def differing(fault: LedgerFault, *found: tuple[str, str, str]) -> LedgerFault:
     return fault
 
 
+class Unkept(Sequence[record_pb2.Body]):
+    """The bodies of records, each read when it is asked for and not kept.
+
+    To keep the bodies of a whole ledger costs as much again as to read them.
+    """
+
+    def __init__(self, records: Sequence[record_pb2.Record]) -> None:
+        """Indexing and iteration raise DecodeError at a record that has no body."""
+        self._records = records
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._records)
+
+    @overload
+    def __getitem__(self, at: int) -> record_pb2.Body: ...
+    @overload
+    def __getitem__(self, at: slice) -> Unkept: ...
+    def __getitem__(self, at: int | slice) -> record_pb2.Body | Unkept:
+        """The body of a record, or those of some."""
+        if isinstance(at, slice):
+            return Unkept(self._records[at])
+        return record_pb2.Body.FromString(self._records[at].body)
+
+    def __iter__(self) -> Iterator[record_pb2.Body]:
+        """One after the other."""
+        return map(record_pb2.Body.FromString, map(_BODY, self._records))
+
+
+_BODY = attrgetter("body")
+
+
 @dataclass(slots=True)
 class Subject:
     """One ledger under verification. The layers fill in what they learn."""
@@ -49,27 +83,22 @@ class Subject:
     file: LedgerFile | None = None
     registry: Registry | None = None
     #: Bodies and parts of the records that the chain layer accepted.
-    bodies: list[record_pb2.Body] = field(default_factory=list)
+    bodies: Sequence[record_pb2.Body] = ()
     parts: list[Parts] = field(default_factory=list)
     #: The heads that are signed and fit the records.
     good_heads: list[SignedHead] = field(default_factory=list)
     authenticated: bool = False
     #: Every revealed seed.
     seeds: SeedChain | None = None
+    #: Who caused which records, once all of them were found right.
+    attribution: replay_service_pb2.Attribution | None = None
     _reveals: list[tuple[int, record_pb2.Reveal]] | None = None
-    _causes: list[record_pb2.Cause] = field(default_factory=list)
     unchecked: list[str] = field(default_factory=list)
 
     @property
     def match_id(self) -> bytes:
         """16 bytes, once record 0 is read."""
         return self.bodies[0].match_id
-
-    @property
-    def causes(self) -> list[record_pb2.Cause]:
-        """The causes of the accepted records. Each is looked up once: that costs more than reading what it says."""
-        self._causes += [body.cause for body in self.bodies[len(self._causes) :]]
-        return self._causes
 
     @property
     def reveals(self) -> list[tuple[int, record_pb2.Reveal]]:
@@ -100,7 +129,8 @@ class Subject:
 
 def check_chain(subject: Subject) -> None:
     """Bodies, numbers, hashes and clocks of all records; fills `bodies` and `parts`. Raises LedgerFault."""
-    bodies, all_parts = subject.bodies, subject.parts
+    bodies: list[record_pb2.Body] = []
+    subject.bodies, all_parts = bodies, subject.parts
     previous, time_us, match_id = hashing.ZERO_HASH, 0, None
     parse, parts_of, chain_hash = record_pb2.Body.FromString, Parts.of, hashing.chain_hash
     for seq, record in enumerate(subject.records):

@@ -87,7 +87,7 @@ def exit_status(result: replay_service_pb2.VerifyReport, *, partial: bool = Fals
 
 def _verify(subject: Subject, receipts: Iterable[str]) -> replay_service_pb2.VerifyReport:
     receipts = list(receipts)
-    if (report_ := _accepted(replace(subject, bodies=[], parts=[], unchecked=[], _causes=[]), receipts)) is not None:
+    if (report_ := _accepted(replace(subject, parts=[], unchecked=[]), receipts)) is not None:
         return report_
     rerun: Rerun | None = None
     try:
