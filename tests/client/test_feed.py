@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 from sixledger.client import Settings, TrustStore, errors
-from sixledger.client.core.feed import Feed
-from sixledger.client.core.flow import Backoff
+from sixledger.client.core.feed import _AHEAD, Feed
+from sixledger.client.core.flow import Backoff, Read
 from sixledger.client.core.recorded import Recorded
 from sixledger.client.core.session import Session
 from sixledger.v1 import match_service_pb2 as pb
@@ -158,3 +158,63 @@ def test_a_closed_feed_says_so(played: HonestTable) -> None:
     assert streams.cancelled == 1
     with pytest.raises(errors.Closed):
         run(feed.pull(), streams)
+
+
+def reads(flow: Any, script: list[Any]) -> tuple[Any, int]:
+    """What a flow comes to when its stream yields `script`, and how often it read."""
+    count, items, answer = 0, iter(script), None
+    while True:
+        try:
+            effect = flow.send(answer)
+        except StopIteration as stop:
+            return stop.value, count
+        if isinstance(effect, Read):
+            count += 1
+            answer = next(items)
+        else:
+            answer = Cut()
+
+
+class Cut:
+    """The handle of a stream that can be given up."""
+
+    def cancel(self) -> bool:
+        return True
+
+
+def test_the_past_is_read_ahead_and_the_present_is_not(played: HonestTable) -> None:
+    feed, script = feed_of(played), played.stream(None)
+    past = script[:5]
+    item, count = reads(feed.pull(), [*past, pb.WatchMatchResponse(caught_up=pb.CaughtUp(head=played.head(5)))])
+    assert (item.seq, count) == (0, 6), "all of the past is here, and that it is all of it"
+    for seq in range(1, 5):
+        item, count = reads(feed.pull(), [])
+        assert (item.seq, count) == (seq, 0)
+    assert reads(feed.pull(), [])[1] == 0
+    assert feed.caught_up
+    for seq in range(5, 9):
+        item, count = reads(feed.pull(), script[seq:])
+        assert (item.seq, count) == (seq, 1), "what happens now is not waited with"
+
+
+def test_what_is_read_ahead_is_bounded(played: HonestTable) -> None:
+    _, count = reads(feed_of(played).pull(), played.stream(None))
+    assert count == _AHEAD < len(played.records)
+
+
+def test_a_stream_given_up_while_it_is_read_takes_with_it_what_it_had(played: HonestTable) -> None:
+    """Else a message of the old stream would seem to skip records of the new one."""
+    feed, script = feed_of(played), played.stream(None)
+    flow = feed.pull()
+    next(flow)  # opens
+    flow.send(Cut())  # reads
+    flow.send(script[0])
+    flow.send(script[1])
+    feed.drop()
+    with pytest.raises(StopIteration) as done:
+        flow.throw(BROKEN)  # as a driver tells whoever reads from what was given up
+    assert done.value.value.seq == 0
+    streams = ScriptedStreams(script[1:])
+    items = received(feed, streams)
+    assert streams.opened == [1]
+    assert [item.seq for item in items if isinstance(item, Recorded)] == list(range(1, len(played.records)))

@@ -327,6 +327,9 @@ def test_no_thread_outlives_its_client(server: RunningServer) -> None:
         items = client.matches.watch_match(created.match_id).watch()
         assert next(items)
         client.matches.join(created.match_id, 0).refresh()
+        assert set(threading.enumerate()) == before, "who watches reads by its own thread"
+        over_stream = client.matches.stream().watch_match(created.match_id).watch()
+        assert next(over_stream)
         assert set(threading.enumerate()) > before
     until = time.monotonic() + 5
     while set(threading.enumerate()) > before and time.monotonic() < until:

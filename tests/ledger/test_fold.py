@@ -92,7 +92,7 @@ def test_a_late_opening_is_given_once() -> None:
     record = next(record for record in copies(table.records) if record.openings)
     facts = records.read(record, table.game.schema)
     with pytest.raises(LedgerFault, match="opened twice"):
-        records.read_later(record, table.game.schema, facts, record.openings)
+        records.read_later(table.game.schema, facts, record.openings)
 
 
 def test_copies_of_a_match_do_not_share_what_they_learn() -> None:

@@ -110,9 +110,12 @@ class Wrapping:
 
     def unpack(self, envelope: Any) -> Any:
         """The concrete message inside `envelope`. Raises Malformed if it is none of this game."""
+        outer = getattr(envelope, self._case)
+        case = outer.WhichOneof(self._oneof) if self._case != "other" else None
+        if case is not None:  # then it is of this game, too
+            return getattr(outer, case)
         if envelope.WhichOneof("game") != self._case:
             raise Malformed("is of another game")
-        outer = getattr(envelope, self._case)
         if self._case == "other":
             packed = outer
             if not packed.Is(self._outer.DESCRIPTOR):

@@ -60,7 +60,7 @@ class Draft:
             cause.signature = self.signature
         events: list[bytes] = []
         for event, epoch in self.events:
-            field_, sealed_value, audience = spelling.event(event)
+            field_, sealed_value, audience, _ = spelling.event(event)
             events.append(field_)
             if sealed_value is not None:
                 secrets.append((audience, epoch, sealed_value))

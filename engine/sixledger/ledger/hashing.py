@@ -80,7 +80,12 @@ def record_hash(match: bytes, seq: int, previous: bytes, body: bytes, seals: Ite
 
 def commitment(match: bytes, seq: int, index: int, salt: bytes, value: bytes) -> bytes:
     """c_j: the commitment of seal `index` of record `seq`."""
-    return digest(seal_start(match, seq) + u16(index) + salt + value)
+    return committed(seal_start(match, seq), index, salt, value)
+
+
+def committed(start: bytes, index: int, salt: bytes, value: bytes) -> bytes:
+    """c_j, from what the commitments of its record begin with."""
+    return digest(start + u16(index) + salt + value)
 
 
 def seal_start(match: bytes, seq: int) -> bytes:

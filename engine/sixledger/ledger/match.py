@@ -19,6 +19,7 @@ from sixledger.ledger.acts import check_cause, signature_fault
 from sixledger.ledger.clocks import Clocks
 from sixledger.ledger.faults import LedgerFault, tampered
 from sixledger.ledger.heads import MAX_TIME_US
+from sixledger.ledger.ordinary import read_shut
 from sixledger.ledger.records import Facts, Parts, check_shape, has_shape, read, read_body
 from sixledger.ledger.seats import Seat
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
@@ -186,16 +187,37 @@ class Match:
         check_signatures: bool = True,
         before: Callable[[Facts], None] | None = None,
         body: record_pb2.Body | None = None,
-        parts: Parts | None = None,
     ) -> Facts:
         """Apply the next record with whatever openings it has. Raises LedgerFault.
 
         What is sealed stays unchecked; whoever holds every opening and seed uses the verifier. `before` is called with
-        what the record says while the match still stands before it; `body`, of `read_body`, and `parts` save reading
-        them again.
+        what the record says while the match still stands before it; `body`, of `read_body`, saves reading it again.
         """
-        parts = parts or Parts.of(record)
-        body = self.check_chain(record, body, parts)
+        body = body if body is not None else read_body(record)
+        facts = read_shut(self, record, body)
+        if facts is None:
+            return self._apply(record, body, check_signatures=check_signatures, before=before)
+        if check_signatures:
+            self.check_signature(facts)
+        if before is not None:
+            before(facts)
+        decision = self.open_decision.number
+        self._evolve(facts)
+        self._check_reveals()
+        self.finish_record(record.hash, body.time_us, decision, body.cause.seat)
+        return facts
+
+    def _apply(
+        self,
+        record: record_pb2.Record,
+        body: record_pb2.Body,
+        *,
+        check_signatures: bool,
+        before: Callable[[Facts], None] | None,
+    ) -> Facts:
+        """As `apply`, for any record."""
+        parts = Parts.of(record)
+        self.check_chain(record, body, parts)
         facts = read(record, self.game.schema, body, parts)
         if check_signatures:
             self.check_signature(facts)
@@ -213,17 +235,9 @@ class Match:
         for step in body.lifecycle:
             if self.seq >= 0 or step.WhichOneof("step") != "opened":
                 self.take_step(step)
-        seals = dict(zip(facts.owners, parts.seals, strict=True)) if facts.owners else {}
-        state = self.state
-        for index, event in enumerate(facts.events):
-            if state is None:
-                raise tampered("rules", "an event before the start")
-            if index in seals and seals[index][:2] != (audience(event), game.epoch(state)):
-                raise _bad_seal()
-            try:
-                game.evolve(state, event)
-            except (EngineError, ValueError, LookupError, AssertionError, TypeError) as error:
-                raise tampered("rules", f"the event {event.DESCRIPTOR.name} cannot happen here") from error
+        if facts.events and self.state is None:
+            raise tampered("rules", "an event before the start")
+        self._evolve(facts)
         if body.reveals:
             self.learn(body)
         self._check_reveals()
@@ -231,6 +245,23 @@ class Match:
             life.expect(bool(clocks_.missing(self, clocks_.REVEAL)), "nothing is missing, and the game does not begin")
         self.finish_record(record.hash, body.time_us, decision, cause.seat if body.command else None)
         return facts
+
+    def _evolve(self, facts: Facts) -> None:
+        """Apply the events of a record, and see that each is sealed as it must be. Raises LedgerFault."""
+        game, state, owners, seals = self.game, self.state, facts.owners, facts.seals
+        evolve = game.evolve
+        at = 1 if owners and owners[0] < 0 else 0
+        sealed = owners[at] if at < len(owners) else None
+        for index, event in enumerate(facts.events):
+            if index == sealed:
+                if seals[at][:2] != (audience(event), game.epoch(state)):
+                    raise _bad_seal()
+                at += 1
+                sealed = owners[at] if at < len(owners) else None
+            try:
+                evolve(state, event)
+            except (EngineError, ValueError, LookupError, AssertionError, TypeError) as error:
+                raise tampered("rules", f"the event {event.DESCRIPTOR.name} cannot happen here") from error
 
     def check_time(self, facts: Facts) -> None:
         """A timer's record is that of the first armed timer; any other comes before every deadline.
@@ -290,11 +321,8 @@ class Match:
             except SeedMismatch as error:
                 raise LedgerFault(SEED_MISMATCH, "seeds", str(error)) from error
 
-    def check_chain(
-        self, record: record_pb2.Record, body: record_pb2.Body | None = None, parts: Parts | None = None
-    ) -> record_pb2.Body:
-        """The body of the next record, if number, time and hash are right. Raises LedgerFault."""
-        body, parts = body or read_body(record), parts or Parts.of(record)
+    def check_chain(self, record: record_pb2.Record, body: record_pb2.Body, parts: Parts) -> None:
+        """Number, time and hash of the next record are right. Raises LedgerFault."""
         if body.time_us > MAX_TIME_US or not has_shape(parts.seals):
             check_shape(parts, body)
         if body.match_id != self.match_id:
@@ -305,7 +333,6 @@ class Match:
             raise tampered("chain", "the hash does not fit the record and the one before")
         if body.time_us < self.time_us:
             raise tampered("clocks", "the record is older than the one before")
-        return body
 
     def check_signature(self, facts: Facts) -> None:
         """Check the signature of an act of a seat, if the seat signs and it is open. Raises LedgerFault."""

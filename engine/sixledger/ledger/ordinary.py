@@ -2,20 +2,32 @@
 
 For them a draft is more than is needed, where nothing is wrong. Author and verifier both go this way first, and
 both leave whatever is out of the ordinary to `decide`, which says what is wrong with it and knows every kind of act.
-What is made here is what a draft makes.
+What is made here is what a draft makes. Whoever folds the records of others goes this way, too: most come to a viewer
+with nothing open but what everybody may know.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from sixledger.engine import visibility
 from sixledger.engine.chance import Chance
+from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.game import Decision
-from sixledger.ledger import wire
+from sixledger.engine.schema import Malformed
+from sixledger.ledger import hashing, wire
 from sixledger.ledger.assembly import Secret
 from sixledger.ledger.heads import MAX_TIME_US
-from sixledger.ledger.match import Match
+from sixledger.ledger.records import Facts, has_shape, own
 from sixledger.ledger.seeds import SeedChain
-from sixledger.ledger.spelling import Command, Spelling
-from sixledger.v1 import record_pb2
+from sixledger.ledger.spelling import Command, Spelling, spelling_of
+from sixledger.v1 import game_pb2, record_pb2
+
+if TYPE_CHECKING:
+    from sixledger.ledger.match import Match
+
+SEAT = record_pb2.CAUSE_KIND_SEAT
 
 
 def can_play(match: Match, seat: int, request_id: bytes, time_us: int) -> bool:
@@ -56,7 +68,7 @@ def carry_out(
     secrets: list[Secret] = [(1 << seat, epoch_of(state), sealed)] if sealed else []
     fields: list[bytes] = []
     for event in game.play(state, seat, command.message, chance):
-        field, value, audience = spell(event)
+        field, value, audience, _ = spell(event)
         fields.append(field)
         if value is not None:
             secrets.append((audience, epoch_of(state), value))
@@ -67,6 +79,69 @@ def carry_out(
     cause = wire.command_cause(seat, request_id, match.open_decision.number, observed_head, key_id, signature)
     body = wire.body(match.match_id, match.seq + 1, time_us, cause, command.public, fields, (), reveals)
     return body, secrets, game.decision(state)
+
+
+def read_shut(match: Match, record: record_pb2.Record, body: record_pb2.Body) -> Facts | None:
+    """What the next record of `match` says, if it is an ordinary command of which nothing is open to this viewer.
+
+    None if it is anything else, or if anything is wrong with it that can be told before its events are applied, but for
+    its signature: whoever asks then finds out what it is. `body` is that of the record, of `read_body`.
+    """
+    cause, data, open_decision, game = body.cause, body.command, match.open_decision, match.game
+    seat = cause.seat
+    if (
+        not data
+        or cause.kind != SEAT
+        or cause.decision != open_decision.number
+        or seat not in open_decision.seats
+        or not can_play(match, seat, cause.request_id, body.time_us)
+        or body.seq != match.seq + 1
+        or body.match_id != match.match_id
+        or record.openings
+        or body.lifecycle
+        or body.reveals
+        or cause.HasField("timer")
+        or cause.HasField("armed_seq")
+    ):
+        return None
+    try:
+        command = spelling_of(game.schema).command(data)
+        events, owners = _events(game.schema.events.unpack, body.events)
+    except (Malformed, MalformedCommand):
+        return None
+    seals = [(seal.audience, seal.epoch, seal.commitment) for seal in record.seals]
+    if command.is_sealed:
+        if cause.signature or command.public != data or not seals:
+            return None
+        audience, epoch, _ = seals[0]
+        if audience != 1 << seat or epoch != game.epoch(match.state):
+            return None
+        owners.insert(0, -1)
+    if len(owners) != len(seals) or not has_shape(seals):
+        return None
+    if record.hash != hashing.chain_hash(match.match_id, body.seq, match.hash, record.body, seals):
+        return None
+    known = None if command.is_sealed else data
+    return Facts(body, own(command.message), known, cause.signature, events, owners, list(range(len(seals))), seals)
+
+
+def _events(unpack: Callable[[Any], Any], envelopes: Iterable[game_pb2.Event]) -> tuple[list[Any], list[int]]:
+    """Events of which at most the public part is there, and the indices of those that have a secret one.
+
+    Raises Malformed.
+    """
+    events: list[Any] = []
+    owners: list[int] = []
+    classes = visibility.classes
+    for envelope in envelopes:
+        event = unpack(envelope)
+        kind: Any = type(event)
+        if secret := classes(kind).secret:
+            if visibility.holds_any(event, secret):
+                raise Malformed("holds secret fields in the open")
+            owners.append(len(events))
+        events.append(event)
+    return events, owners
 
 
 def _reveal(match: Match, last: int, seeds: SeedChain) -> list[record_pb2.Reveal]:

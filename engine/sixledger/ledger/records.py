@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
@@ -110,6 +110,8 @@ class Facts:
     owners: list[int] = field(default_factory=list)
     #: Seals that are not open.
     closed: list[int] = field(default_factory=list)
+    #: Audience, epoch and commitment of each seal.
+    seals: Sequence[tuple[int, int, bytes]] = ()
 
 
 def read(
@@ -141,7 +143,7 @@ def read(
             spelled = spelling_of(schema).command(data)
         except MalformedCommand as error:
             raise tampered("parse", error.message) from error
-        command, is_sealed = _own(spelled.message), spelled.is_sealed
+        command, is_sealed = own(spelled.message), spelled.is_sealed
         if is_sealed:
             owners.insert(0, -1)
     if len(owners) != len(seals):
@@ -150,7 +152,7 @@ def read(
         raise tampered("openings", "a public part holds secret fields")
     values = check_openings(parts, body) if openings else {}
     closed = [index for index in range(len(seals)) if index not in values]
-    facts = Facts(body, command, None if is_sealed else data, body.cause.signature, events, owners, closed)
+    facts = Facts(body, command, None if is_sealed else data, body.cause.signature, events, owners, closed, seals)
     if is_sealed and (values or facts.signature or command.ByteSize()):  # most that are shut show nothing at all
         _merge_command(facts, schema, values.get(0))
     for index, value in values.items():
@@ -159,7 +161,7 @@ def read(
     return facts
 
 
-def _own(known: Any) -> Any:
+def own(known: Any) -> Any:
     """A copy of a message that others hold, too."""
     message = type(known)()
     message.CopyFrom(known)
@@ -171,23 +173,18 @@ def _holds_secrets(public: Message) -> bool:
     return visibility.holds_any(public, visibility.classes(kind).secret)
 
 
-def read_later(
-    record: record_pb2.Record, schema: Schema, before: Facts, openings: Iterable[record_pb2.Opening]
-) -> Facts:
+def read_later(schema: Schema, before: Facts, openings: Iterable[record_pb2.Opening]) -> Facts:
     """What a record says with `openings` more, of seals that are closed in `before`. Raises LedgerFault.
 
     `openings` ascend by seal.
     """
-    facts = Facts(
-        before.body, before.command, before.command_bytes, before.signature, before.events.copy(), before.owners
-    )
+    facts = replace(before, events=before.events.copy())
     values: dict[int, bytes] = {}
     for opening in openings:
         index = opening.seal
         if index not in before.closed:
             raise LedgerFault(BAD_OPENING, "openings", f"seal {index} is opened twice, or there is none")
-        seal_ = record.seals[index]
-        _check_opening(facts.body.match_id, facts.body.seq, index, opening.salt, opening.value, seal_.commitment)
+        _check_opening(facts.body.match_id, facts.body.seq, index, opening.salt, opening.value, before.seals[index][2])
         values[index] = opening.value
     facts.closed = [index for index in before.closed if index not in values]
     for index, value in values.items():
@@ -240,7 +237,7 @@ def _merge_command(facts: Facts, schema: Schema, value: bytes | None) -> None:
         sealed = spelling_of(schema).unseal(value)
     except (Malformed, MalformedCommand) as error:
         raise tampered("openings", f"the sealed command cannot be read: {error}") from error
-    whole = _own(sealed.command.message)
+    whole = own(sealed.command.message)
     if sealed.command.public != facts.body.command and (
         type(whole) is not type(facts.command) or visibility.split(whole)[0] != facts.command
     ):

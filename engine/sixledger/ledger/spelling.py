@@ -51,6 +51,8 @@ class Event(NamedTuple):
     value: bytes | None
     #: The seats that may open it at once, as a bit set.
     audience: int
+    #: Its public part; None if it has no other. Not to be changed.
+    public: Message | None
 
     def __repr__(self) -> str:
         """Without the value, which is secret."""
@@ -112,10 +114,10 @@ class Spelling:
             return kept[1]
         classes = _classes(event)
         if not classes.secret:
-            found = Event(self._spelled(event, _IN_BODY), None, 0)
+            found = Event(self._spelled(event, _IN_BODY), None, 0, None)
         else:
             public, secret = _without(event, classes.secret), _without(event, classes.public)
-            found = Event(self._spelled(public, _IN_BODY), self._spelled(secret, _IN_SEAL), audience(event))
+            found = Event(self._spelled(public, _IN_BODY), self._spelled(secret, _IN_SEAL), audience(event), public)
         if type(event) in self._shared:
             _keep(self._events, id(event), (event, found))
         return found

@@ -12,7 +12,6 @@ from typing import Any
 
 from google.protobuf.message import Message
 from sixledger.client.core.recorded import Recorded, Replayed
-from sixledger.engine import visibility
 from sixledger.engine.errors import EpochSealed, IllegalCommand, MalformedCommand
 from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED
 from sixledger.ledger import hashing
@@ -74,19 +73,20 @@ class Audit:
         None if it is no such record: nothing has changed then. Raises Untidy if anything is not, byte by byte, what it
         should be: the audit is then worth nothing. The signature is not looked at.
         """
-        facts, game, state, seals = held.before, match.game, self._state, held.seals
-        body, owners, recorded = facts.body, facts.owners, facts.events
+        facts, game, state = held.before, match.game, self._state
+        body, owners, recorded, seals = facts.body, facts.owners, facts.events, facts.seals
         if state is None or self._blind or not body.command or not len(openings) == len(seals) == len(facts.closed):
             return None
         cause = body.cause
         if cause.kind != SEAT or body.reveals or game.epoch(state) > match.revealed:
             return None
-        match_id, seq, spelling = match.match_id, held.seq, spelling_of(game.schema)
+        spelling = spelling_of(game.schema)
         opened: list[tuple[int, Message]] = []
         number = used = 0
         try:
-            for index, salt, value in openings:
-                if len(salt) != 32 or hashing.commitment(match_id, seq, index, salt, value) != seals[index][2]:
+            start = hashing.seal_start(match.match_id, held.seq)
+            for at, (index, salt, value) in enumerate(openings):
+                if index != at or len(salt) != 32 or hashing.committed(start, at, salt, value) != seals[at][2]:
                     raise Untidy
             if owners and owners[0] < 0:
                 spelled, data, signature = spelling.unseal(openings[0][2])
@@ -99,9 +99,8 @@ class Audit:
             secret = owners[used] if used < len(owners) else -1
             for event in game.play(state, cause.seat, command, match.seeds.chance(match.entropy)):
                 if number == secret:
-                    if spelling.event(event).value != openings[used][2] or not visibility.is_public_part(
-                        recorded[number], event
-                    ):
+                    whole = spelling.event(event)
+                    if whole.value != openings[used][2] or whole.public != recorded[number]:
                         raise Untidy
                     opened.append((number, event))
                     used += 1

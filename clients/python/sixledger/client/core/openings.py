@@ -20,7 +20,7 @@ from sixledger.ledger import keys, records
 from sixledger.ledger.acts import act_fault
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.match import Match
-from sixledger.ledger.records import Facts, Parts
+from sixledger.ledger.records import Facts
 from sixledger.v1 import record_pb2
 
 SEAT = record_pb2.CAUSE_KIND_SEAT
@@ -43,12 +43,12 @@ class Openings:
         #: False once a record was not as it should be for the quick way.
         self._quick = True
 
-    def check(self, match: Match, parts: Parts, facts: Facts, recent: list[bytes]) -> None:
+    def check(self, match: Match, facts: Facts, recent: list[bytes]) -> None:
         """The last record of `match` must open exactly what the viewer may have. Raises BadOpening.
 
         `recent` are the match's recent hashes before it.
         """
-        seals, closed = parts.seals, facts.closed
+        seals, closed = facts.seals, facts.closed
         if not seals:
             return
         viewer, seq, revealed = self._viewer, match.seq, match.seeds.known
@@ -113,7 +113,7 @@ class Openings:
                 if each.seq != seq or not self._play(match, received, seq):
                     return None
                 openings = [(opening.seal, opening.salt, opening.value) for opening in each.openings]
-                if [opening[0] for opening in openings] != indices:
+                if len(openings) != len(indices):
                     return None
                 held = received[seq]
                 replayed = audit.replay(match, held, openings)
@@ -123,6 +123,8 @@ class Openings:
                         claims.append(claim)
                     opened.append(held.reopened(each, replayed))
                     continue
+                if [index for index, _, _ in openings] != indices:
+                    return None
                 facts = self._read_later(match, held, each)
                 if not audit.play(match, facts):
                     return None
@@ -170,7 +172,7 @@ class Openings:
         """What a record says with late openings. Raises ServerCheated."""
         openings = sorted(late.openings, key=lambda opening: opening.seal)
         try:
-            facts = records.read_later(held.record, match.game.schema, held.facts, openings)
+            facts = records.read_later(match.game.schema, held.facts, openings)
             self._check_signature(match, held.seq, facts)
         except LedgerFault as fault:
             raise cheated(fault, held.seq) from fault

@@ -32,27 +32,21 @@ class Replayed(NamedTuple):
         events = before.events.copy()
         for index, event in self.sealed:
             events[index] = _copy(event)
-        return Facts(before.body, _copy(self.command), self.data, self.signature, events, before.owners)
+        return Facts(
+            before.body, _copy(self.command), self.data, self.signature, events, before.owners, [], before.seals
+        )
 
 
 class Recorded:
     """A record as the viewer has it: what it says, and what it opened of earlier records."""
 
-    __slots__ = ("_facts", "_late", "_opened", "_record", "_replayed", "_seals", "before", "seq", "shown")
+    __slots__ = ("_facts", "_late", "_opened", "_record", "_replayed", "before", "seq", "shown")
 
-    def __init__(
-        self,
-        seq: int,
-        record: record_pb2.Record,
-        facts: Facts,
-        opened: tuple[Recorded, ...] = (),
-        seals: list[tuple[int, int, bytes]] | None = None,
-    ) -> None:
-        """`opened` are earlier records as they are with this one, `seals` those of the record, if they are at hand."""
+    def __init__(self, seq: int, record: record_pb2.Record, facts: Facts, opened: tuple[Recorded, ...] = ()) -> None:
+        """`opened` are earlier records as they are with this one."""
         self.seq = seq
         #: The record and what it said when it came.
         self.shown, self.before = record, facts
-        self._seals = seals
         self._opened = opened
         #: What was opened later, and what it came to when it was played again.
         self._late: record_pb2.LateOpenings | None = None
@@ -62,21 +56,14 @@ class Recorded:
 
     def reopened(self, late: record_pb2.LateOpenings, replayed: Replayed) -> Recorded:
         """The record with openings that came later, of all its seals."""
-        later = Recorded(self.seq, self.shown, self.before, self._opened, self._seals)
+        later = Recorded(self.seq, self.shown, self.before, self._opened)
         later._late, later._replayed = late, replayed
         later._record = later._facts = None
         return later
 
     def merged(self, late: record_pb2.LateOpenings, facts: Facts) -> Recorded:
         """The record with openings that came later, when it says `facts`."""
-        return Recorded(self.seq, _merged(self.record, late), facts, self._opened, self._seals)
-
-    @property
-    def seals(self) -> list[tuple[int, int, bytes]]:
-        """Audience, epoch and commitment of each seal."""
-        if self._seals is None:
-            self._seals = [(seal.audience, seal.epoch, seal.commitment) for seal in self.shown.seals]
-        return self._seals
+        return Recorded(self.seq, _merged(self.record, late), facts, self._opened)
 
     @property
     def record(self) -> record_pb2.Record:

@@ -232,14 +232,13 @@ class StreamFeed(Feed):
         super().__init__(session, tracker)
         self._stream = stream
 
-    def _read(self) -> Flow[pb.WatchMatchResponse | None]:
-        handle = self._handle
-        if handle is None:
-            tracker = self._tracker
-            token = self._token = self._current_token()
-            self._expected, self._first = tracker.count, True
-            handle = self._handle = yield from self._stream.follow(tracker.match_id, token, tracker.count)
-        assert isinstance(handle, Subscription)
+    def _open(self, match_id: bytes, token: str, first: int) -> Flow[Handle]:
+        """Follow the match from record `first` on."""
+        return (yield from self._stream.follow(match_id, token, first))
+
+    def _read(self, handle: Handle) -> Flow[pb.WatchMatchResponse | None]:
+        """The next message about the match. Raises what ended it."""
+        assert isinstance(handle, Subscription), "opened by this feed"
         item: Any = yield Take(handle.queue)
         if isinstance(item, ClientError):
             raise item

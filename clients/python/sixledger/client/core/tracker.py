@@ -39,7 +39,7 @@ from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.folding import begin
 from sixledger.ledger.heads import VerifierKey
 from sixledger.ledger.match import Match
-from sixledger.ledger.records import Facts, Parts
+from sixledger.ledger.records import Facts
 from sixledger.v1 import match_service_pb2, record_pb2, replay_service_pb2
 
 
@@ -255,16 +255,16 @@ class Tracker:
         match = self._match
         if not self.received and match.match_id != self.match_id:
             raise RewrittenHistory("opens another match than the one asked for", seq=0)
-        parts, recent = Parts.of(record), match.recent.copy()
-        facts = match.apply(record, before=self._check_conduct, body=body, parts=parts)
+        recent = match.recent.copy()
+        facts = match.apply(record, before=self._check_conduct, body=body)
         if self.credentials is not None:
             self._check_own(match, facts, self.credentials)
-        self._openings.check(match, parts, facts, recent)
+        self._openings.check(match, facts, recent)
         body = facts.body
         # Nothing is due before an epoch is revealed.
         opened = self._openings.open(match, self.received, late) if late or body.reveals else ()
-        self.receipts.meet(match.seq + 1, parts.hash, body.time_us)
-        recorded = Recorded(match.seq, record, facts, opened, parts.seals)
+        self.receipts.meet(match.seq + 1, match.hash, body.time_us)
+        recorded = Recorded(match.seq, record, facts, opened)
         self.received.append(recorded)
         self.time.learn(body.time_us)
         if body.reveals:

@@ -37,6 +37,11 @@ from sixledger.v1.replay_service_pb2_grpc import ReplayServiceStub
 T = TypeVar("T")
 
 
+#: A stream that is only read is read by the thread that asks for its next message, not by one of the library that
+#: hands it over: that costs half.
+_READ_WHERE_ASKED = ("SingleThreadedUnaryStream", 1)
+
+
 class Driver:
     """One channel. Several threads may run flows at once."""
 
@@ -45,7 +50,7 @@ class Driver:
     ) -> None:
         """Connects with the first call. Every call carries the `api_key`, if there is one."""
         self._metadata = (("authorization", f"Bearer {api_key}"),) if api_key else None
-        options = settings.channel_options()
+        options = [*settings.channel_options(), _READ_WHERE_ASKED]
         if credentials is None:
             self._channel = grpc.insecure_channel(address, options=options)
         else:
