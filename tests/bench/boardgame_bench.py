@@ -137,7 +137,9 @@ def run(folder: Path, rounds: int = 5, seconds: float = 3.0, matches: int = 200)
         return list(zip(values(ours, *keys), values(theirs, *keys), strict=True))
 
     theirs, comparisons = "boardgame.io 0.50.2 in memory", []
-    for transport, (called, how) in product(TRANSPORTS, (("unary", "a call each"), ("play", "on play streams"))):
+    for transport, (called, how) in product(
+        TRANSPORTS, (("unary", "a call each"), ("play", "on play streams"), ("shared", "on play streams of 25 matches"))
+    ):
         ours, kind = f"6 nimmt, 200 matches, durable, {transport}, {how}", f"{called} {transport}"
         half = pairs(f"{kind} half", "theirs half", "latency_ms", "p99")
         comparisons += [

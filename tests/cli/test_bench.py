@@ -32,6 +32,8 @@ from sixledger.cli.bench.report import missed, problems
 from sixledger.cli.bench.scenarios import SCENARIOS
 from sixledger.cli.bench.scenarios.session import Session
 from sixledger.cli.bench.schedule import schedule
+from sixledger.cli.bench.shared import SharedLane, SharedStream
+from sixledger.cli.bench.supply import Supply
 from sixledger.cli.bench.window import Exhausted, Refused, Window, closed_window, open_window
 from sixledger.cli.failures import INVALID, UNUSABLE
 from support.command_line import CommandLine
@@ -263,6 +265,22 @@ async def test_half_of_what_the_server_takes(server: BenchServer, name: str, sec
     assert "requests a second by the echo's, saturated" in names
 
 
+async def test_a_shared_stream_opens_again_after_it_broke(server: BenchServer) -> None:
+    caller = Caller(server.address)
+    stream = SharedStream(caller, 0)
+    supply = Supply([await caller.open(number) for number in range(8)])
+    lanes = [SharedLane(stream, supply) for _ in range(4)]
+    try:
+        await asyncio.gather(*(lane() for lane in lanes))
+        await stream._stream.write(b"\xff")  # the service ends a stream on which it understands nothing
+        refused = await asyncio.gather(*(lane() for lane in lanes), return_exceptions=True)
+        assert {str(each) for each in refused} <= {"INVALID_ARGUMENT", "None"}, "None: it was open again already"
+        await asyncio.gather(*(lane() for lane in lanes))
+    finally:
+        await stream.close()
+        await caller.close()
+
+
 def check_result(result: dict[str, Any]) -> None:
     """The shape of a result in the JSON document."""
     assert set(result) >= {"scenario", "mode", "sides", "ratios", "figures"}
@@ -406,7 +424,7 @@ def test_a_database_is_of_this_machine_only_if_every_host_is_that_the_driver_may
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        ((), UNUSABLE, "name what to measure: unary, play, watchers"),
+        ((), UNUSABLE, "name what to measure: unary, play, shared"),
         (("everything",), UNUSABLE, "no scenario 'everything'; there are: unary"),
         (("unary", "--rate", "10", "--half"), UNUSABLE, "three ways: give one"),
         (("watchers", "--saturate"), UNUSABLE, "watchers knows no --saturate"),

@@ -17,10 +17,9 @@ from sixledger.ledger.folding import begin
 from sixledger.ledger.match import Match
 from sixledger.ledger.records import Facts
 from sixledger.v1 import record_pb2
+from sixledger.v1.record_pb2 import Body, Record
 from support import ledgers
 from support.ledgers import Table
-
-Record, Body = record_pb2.Record, record_pb2.Body
 
 EVERYBODY = frozenset(range(3))
 

@@ -91,13 +91,13 @@ def read_shut(match: Match, record: record_pb2.Record, body: record_pb2.Body) ->
     seat = cause.seat
     if (
         not data
+        or record.openings
         or cause.kind != SEAT
         or cause.decision != open_decision.number
         or seat not in open_decision.seats
         or not can_play(match, seat, cause.request_id, body.time_us)
         or body.seq != match.seq + 1
         or body.match_id != match.match_id
-        or record.openings
         or body.lifecycle
         or body.reveals
         or cause.HasField("timer")

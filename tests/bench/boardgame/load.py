@@ -19,21 +19,25 @@ from typing import Any
 import httpx
 from bench.boardgame.players import Match
 from sixledger.cli.bench.found import Side
-from sixledger.cli.bench.lanes import Supply, command_lanes
+from sixledger.cli.bench.lanes import command_lanes
 from sixledger.cli.bench.matches import Caller, Table, at_once
 from sixledger.cli.bench.meter import Meter
 from sixledger.cli.bench.schedule import schedule
+from sixledger.cli.bench.supply import Supply
 from sixledger.cli.bench.window import Window, closed_window, open_window
 
 _WARM_S = 0.5
 _PER_MATCH = 20
+#: Matches of a frontend that has them all on one stream.
+SHARE = 25
 
 
 class Sixledger:
     """Windows of commands, a call each or on play streams."""
 
-    def __init__(self, caller: Caller, pid: int, matches: int, *, streams: bool) -> None:
-        self._caller, self._meter, self._matches, self._streams = caller, Meter(pid), matches, streams
+    def __init__(self, caller: Caller, pid: int, matches: int, *, share: int) -> None:
+        """`share`: matches of one play stream; 0: every command is a call."""
+        self._caller, self._meter, self._matches, self._share = caller, Meter(pid), matches, share
         self._per_s = 3000.0
 
     async def _supply(self, moves: float) -> Supply:
@@ -45,7 +49,7 @@ class Sixledger:
     async def saturated(self, seconds: float) -> Window:
         """As many moves as the server takes."""
         supply = await self._supply(self._per_s * (seconds + _WARM_S) * 1.3)
-        async with command_lanes(self._caller, self._matches, supply, streams=self._streams) as lanes:
+        async with command_lanes(self._caller, self._matches, supply, share=self._share) as lanes:
             window = await closed_window(lanes, seconds + _WARM_S, warmup_s=_WARM_S, meter=self._meter)
         self._per_s = max(window.per_s, 1.0)
         return window
@@ -53,7 +57,7 @@ class Sixledger:
     async def at(self, moments: Any, seconds: float) -> Window:
         """Moves at their moments."""
         supply = await self._supply(len(moments))
-        async with command_lanes(self._caller, self._matches, supply, streams=self._streams) as lanes:
+        async with command_lanes(self._caller, self._matches, supply, share=self._share) as lanes:
             return await open_window(lanes, moments, seconds=seconds, warmup_s=_WARM_S, meter=self._meter)
 
 
@@ -65,11 +69,9 @@ async def compare(wanted: dict[str, Any]) -> dict[str, Any]:
     seconds, matches, port = wanted["seconds"], wanted["matches"], wanted["port"]
     callers = {server["transport"]: Caller(server["address"]) for server in wanted["ours"]}
     ours = {
-        f"{how} {server['transport']}": Sixledger(
-            callers[server["transport"]], server["pid"], matches, streams=how == "play"
-        )
+        f"{how} {server['transport']}": Sixledger(callers[server["transport"]], server["pid"], matches, share=share)
         for server in wanted["ours"]
-        for how in ("unary", "play")
+        for how, share in (("unary", 0), ("play", 1), ("shared", SHARE))
     }
     chance = Random(1)
     found: dict[str, list[Window]] = {f"{name}{half}": [] for name in (*ours, "theirs") for half in ("", " half")}

@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-import grpc
 from sixledger.cli.bench import echo
-from sixledger.cli.bench.matches import END, MATCH_SERVICE, Caller, Table
-from sixledger.cli.bench.window import Exhausted, Lane, Refused
+from sixledger.cli.bench.matches import MATCH_SERVICE, Caller, Table
+from sixledger.cli.bench.shared import SharedLane, SharedStream
+from sixledger.cli.bench.stream import PLAY, Stream
+from sixledger.cli.bench.supply import Supply
+from sixledger.cli.bench.window import Lane, Refused
 from sixledger.v1 import error_pb2, match_service_pb2
 
-_PLAY, _SUBMIT = f"{MATCH_SERVICE}/Play", f"{MATCH_SERVICE}/SubmitCommand"
-_SIZES = 2000
-
-
-class Supply:
-    """Matches for lanes to play in, and the sizes of what they sent."""
-
-    def __init__(self, tables: Sequence[Table], *, cold: bool = False) -> None:
-        """`cold`: matches take turns, a command each, so that none is asked twice while a cache could hold it."""
-        self._tables = deque(tables)
-        self._cold = cold
-        self.sizes: list[tuple[int, int]] = []
-
-    def take(self, before: Table | None) -> Table:
-        """The match for the next command of a lane, whose last one was in the match `before`. Raises Exhausted."""
-        if before is not None and not before.at_end:
-            if not self._cold:
-                return before
-            self._tables.append(before)
-        if not self._tables:
-            raise Exhausted
-        return self._tables.popleft()
-
-    def note(self, request: int, reply: int) -> None:
-        """Remember how large messages are."""
-        if len(self.sizes) < _SIZES:
-            self.sizes.append((request, reply))
-
-    def mean_sizes(self) -> tuple[int, int]:
-        """Mean sizes of requests and replies in bytes. Raises ValueError if nothing was sent."""
-        if not self.sizes:
-            raise ValueError("no command got a reply; what does the server say?")
-        request, reply = (sum(each) // len(self.sizes) for each in zip(*self.sizes, strict=True))
-        return request, reply
+_SUBMIT = f"{MATCH_SERVICE}/SubmitCommand"
 
 
 class UnaryLane:
@@ -68,45 +36,11 @@ class UnaryLane:
         self._table = table
 
 
-class Stream:
-    """A stream of calls and replies, opened anew after it broke."""
-
-    def __init__(self, caller: Caller, number: int, method: str) -> None:
-        self._open: Callable[[], Any] = lambda: caller.channel(number).stream_stream(method)(metadata=caller.metadata)
-        self._call: Any = None
-
-    async def ask(self, request: bytes) -> bytes:
-        """Write a message and read the next. Raises AioRpcError if the stream ends."""
-        if self._call is None:
-            self._call = self._open()
-        try:
-            await self._call.write(request)
-            return await self.read()
-        except (grpc.aio.AioRpcError, grpc.aio.UsageError):
-            self._call, broken = None, self._call
-            if (code := await broken.code()) != grpc.StatusCode.OK:
-                raise Refused(code.name) from None
-            raise Refused("STREAM_ENDED") from None
-
-    async def read(self) -> bytes:
-        """The next message. Raises AioRpcError or Refused if there is none."""
-        message = await self._call.read()
-        if message is END:
-            self._call, ended = None, self._call
-            raise Refused((await ended.code()).name)
-        return bytes(message)
-
-    async def close(self) -> None:
-        """End it."""
-        if self._call is not None:
-            self._call.cancel()
-
-
 class PlayLane:
     """Commands on a play stream, one in flight."""
 
     def __init__(self, caller: Caller, number: int, supply: Supply) -> None:
-        self._stream = Stream(caller, number, _PLAY)
+        self._stream = Stream(caller, number, PLAY)
         self._supply = supply
         self._table: Table | None = None
         self._tag = 0
@@ -140,18 +74,21 @@ class PlayLane:
 
 
 @asynccontextmanager
-async def command_lanes(caller: Caller, count: int, supply: Supply, *, streams: bool) -> AsyncIterator[list[Lane]]:
-    """So many lanes for commands."""
+async def command_lanes(caller: Caller, lanes: int, supply: Supply, *, share: int) -> AsyncIterator[list[Lane]]:
+    """So many lanes for commands: a call each with `share` 0, else on play streams that so many lanes share."""
     async with AsyncExitStack() as resources:
-        lanes: list[Lane] = []
-        for number in range(count):
-            if streams:
-                lane = PlayLane(caller, number, supply)
-                resources.push_async_callback(lane.close)
-                lanes.append(lane)
-            else:
-                lanes.append(UnaryLane(caller, number, supply))
-        yield lanes
+
+        def made(lane: PlayLane | SharedStream) -> Any:
+            resources.push_async_callback(lane.close)
+            return lane
+
+        if share == 0:
+            yield [UnaryLane(caller, number, supply) for number in range(lanes)]
+        elif share == 1:
+            yield [made(PlayLane(caller, number, supply)) for number in range(lanes)]
+        else:
+            streams = [made(SharedStream(caller, number)) for number in range(-(-lanes // share))]
+            yield [SharedLane(streams[number // share], supply) for number in range(lanes)]
 
 
 @asynccontextmanager

@@ -38,6 +38,8 @@ KINDS: dict[str, Kind] = {
     for kind in (
         Kind("unary", "commands, a call each", "command", ("half", "rate", "saturate"), 1000, 100),
         Kind("play", "commands on play streams", "command", ("half", "rate", "saturate"), 1000, 100),
+        Kind("shared", "commands on play streams, several matches on each", "command", ("half", "rate", "saturate"),
+             1000, 100, 25, 5),
         Kind("watchers", "one match, many watchers", "delivery", ("rate",), 5, 10, 1000, 20),
         Kind("idle", "commands beside idle matches with a stream each", "command", ("rate",), 200, 50, 2000, 20),
         Kind("reconnect-storm", "all watchers lose their connections at once", "reconnect", (), 0, 0, 500, 20),
@@ -65,7 +67,7 @@ class Plan:
     rounds: int = 3
     #: Requests in flight at most.
     concurrency: int = 64
-    #: Watchers, idle matches, stored matches.
+    #: Watchers, idle matches, stored matches, matches on a stream.
     count: int = 0
     #: Stored matches at which growth is measured, ascending.
     sizes: list[int] = field(default_factory=list)

@@ -15,6 +15,7 @@ from sixledger.cli.bench.scenarios.streams import idle, watchers
 SCENARIOS: dict[str, Callable[[Session], Awaitable[Found]]] = {
     "unary": commands,
     "play": commands,
+    "shared": commands,
     "cold": commands,
     "watchers": watchers,
     "idle": idle,

@@ -1,14 +1,15 @@
-"""unary, play and cold: commands, beside an echo of the same size sent in the same way."""
+"""unary, play, shared and cold: commands, beside an echo of the same size sent in the same way."""
 
 from __future__ import annotations
 
 from statistics import median
 
 from sixledger.cli.bench.found import Found, Side
-from sixledger.cli.bench.lanes import Supply, command_lanes, echo_lanes
+from sixledger.cli.bench.lanes import command_lanes, echo_lanes
 from sixledger.cli.bench.matches import CARDS, Caller, Table
 from sixledger.cli.bench.plan import Plan
 from sixledger.cli.bench.scenarios.session import Session
+from sixledger.cli.bench.supply import Supply
 from sixledger.cli.bench.window import Exhausted, Window
 
 #: Commands of a prepared match: two seats play one round.
@@ -26,7 +27,8 @@ class Commands:
 
     def __init__(self, session: Session, caller: Caller) -> None:
         self._session, self._caller, self._plan = session, caller, session.plan
-        self._streams = self._plan.scenario == "play"
+        #: Matches on each play stream; 0: every command is a call.
+        self._share = {"play": 1, "shared": self._plan.count}.get(self._plan.scenario, 0)
         self._cold = self._plan.scenario == "cold"
         self._sizes = (0, 0)
         self._seen = 0.0
@@ -45,14 +47,14 @@ class Commands:
     async def look(self) -> None:
         """Find out roughly what the server takes: it says how many matches a window needs."""
         supply = await self._supply(self._plan.concurrency * PER_MATCH)
-        async with command_lanes(self._caller, self._plan.concurrency, supply, streams=self._streams) as lanes:
+        async with command_lanes(self._caller, self._plan.concurrency, supply, share=self._share) as lanes:
             window = await self._session.closed(lanes, 0, "a first look", _GLANCE_S, warm=True)
         self._seen = max(window.per_s, 1.0)
 
     async def saturated(self, number: int, seconds: float) -> Window:
         """As many commands as the server takes. Raises Exhausted if it takes far more than before."""
         supply = await self._supply(self._seen * (seconds + min(self._plan.warmup_s, 1.0)) * 1.5)
-        async with command_lanes(self._caller, self._plan.concurrency, supply, streams=self._streams) as lanes:
+        async with command_lanes(self._caller, self._plan.concurrency, supply, share=self._share) as lanes:
             window = await self._session.closed(lanes, number, "saturating with commands", seconds)
         if not window.done:
             raise Exhausted
@@ -63,19 +65,19 @@ class Commands:
         """Commands at their moments."""
         plan = self._plan
         supply = await self._supply(len(self._session.moments(rate, number)))
-        async with command_lanes(self._caller, plan.concurrency, supply, streams=self._streams) as lanes:
+        async with command_lanes(self._caller, plan.concurrency, supply, share=self._share) as lanes:
             window = await self._session.open(lanes, rate, number, f"{rate:,.0f} commands a second")
         self._sizes = supply.mean_sizes()
         return window
 
     async def echo_saturated(self, number: int, seconds: float) -> Window:
         """As many echo calls as the server takes."""
-        async with echo_lanes(self._caller, self._plan.concurrency, self._sizes, streams=self._streams) as lanes:
+        async with echo_lanes(self._caller, self._plan.concurrency, self._sizes, streams=self._share > 0) as lanes:
             return await self._session.closed(lanes, number, "saturating with echo", seconds)
 
     async def echo_at(self, rate: float, number: int) -> Window:
         """Echo calls at the same moments."""
-        async with echo_lanes(self._caller, self._plan.concurrency, self._sizes, streams=self._streams) as lanes:
+        async with echo_lanes(self._caller, self._plan.concurrency, self._sizes, streams=self._share > 0) as lanes:
             return await self._session.open(lanes, rate, number, f"{rate:,.0f} echo calls a second")
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from statistics import median
 
 from sixledger.cli.bench.found import Figure, Found, Ratio, Side
-from sixledger.cli.bench.lanes import Supply, UnaryLane, echo_lanes
+from sixledger.cli.bench.lanes import UnaryLane, echo_lanes
 from sixledger.cli.bench.matches import Caller, Table
 from sixledger.cli.bench.scenarios.session import Session
+from sixledger.cli.bench.supply import Supply
 from sixledger.cli.bench.window import Lane, Window
 
 #: Sizes of messages of the echo: about those of commands.

@@ -10,10 +10,11 @@ from typing import Any
 
 from sixledger.cli.bench import echo
 from sixledger.cli.bench.found import Figure, Found, Side
-from sixledger.cli.bench.lanes import Supply, UnaryLane
+from sixledger.cli.bench.lanes import UnaryLane
 from sixledger.cli.bench.listeners import CAUGHT_UP, PATIENCE_S, WATCH
 from sixledger.cli.bench.matches import END
 from sixledger.cli.bench.scenarios.session import Session
+from sixledger.cli.bench.supply import Supply
 from sixledger.cli.bench.window import Lane, Refused, Window, open_window
 from sixledger.v1 import match_service_pb2
 

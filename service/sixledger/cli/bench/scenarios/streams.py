@@ -9,11 +9,12 @@ from contextlib import AsyncExitStack
 
 from sixledger.cli.bench import echo
 from sixledger.cli.bench.found import Figure, Found, Ratio, Side
-from sixledger.cli.bench.lanes import Supply, UnaryLane, command_lanes, echo_lanes
+from sixledger.cli.bench.lanes import UnaryLane, command_lanes, echo_lanes
 from sixledger.cli.bench.listeners import WATCH, Listeners, watching
 from sixledger.cli.bench.matches import Caller, Table
 from sixledger.cli.bench.scenarios.commands import PER_MATCH
 from sixledger.cli.bench.scenarios.session import Session
+from sixledger.cli.bench.supply import Supply
 from sixledger.cli.bench.window import Window
 
 _IDLE, _BARE = "an idle match with a stream", "a bare idle stream"
@@ -163,7 +164,7 @@ async def _beside(session: Session, caller: Caller, found: Found) -> None:
     for number in range(plan.rounds):
         count = len(session.moments(plan.rate, number)) // PER_MATCH + plan.concurrency + 1
         supply = Supply(await session.prepare(count, caller.open))
-        async with command_lanes(caller, plan.concurrency, supply, streams=False) as lanes:
+        async with command_lanes(caller, plan.concurrency, supply, share=0) as lanes:
             measured.append(await session.open(lanes, plan.rate, number, "commands beside idle matches"))
         if plan.echo:
             sizes = supply.mean_sizes()
