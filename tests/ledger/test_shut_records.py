@@ -11,7 +11,7 @@ import pytest
 from sixledger.engine.forces import GAME as FORCES
 from sixledger.engine.piece import GAME as PIECE
 from sixledger.games.nimmt.v1 import nimmt_pb2 as pb
-from sixledger.ledger import hashing, match, ordinary, records
+from sixledger.ledger import applying, hashing, ordinary, records
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.folding import begin
 from sixledger.ledger.match import Match
@@ -47,7 +47,7 @@ def shut(table: Table, viewer: int | None) -> list[Record]:
 
 
 def long_way() -> Any:
-    return mock.patch.object(match, "read_shut", return_value=None)
+    return mock.patch.object(applying, "read_shut", return_value=None)
 
 
 def folded(stands: Match, of: list[Record]) -> list[Facts]:
@@ -58,7 +58,7 @@ def folded(stands: Match, of: list[Record]) -> list[Facts]:
 def test_both_ways_read_the_same(table: Table, viewer: int | None) -> None:
     given = shut(table, viewer)
     short, long = begin(given[0]), begin(given[0])
-    with mock.patch.object(match, "read_shut", side_effect=ordinary.read_shut) as read_shut:
+    with mock.patch.object(applying, "read_shut", side_effect=ordinary.read_shut) as read_shut:
         for record in given:
             facts = short.apply(record)
             with long_way():

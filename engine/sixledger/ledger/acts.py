@@ -45,7 +45,7 @@ def check_cause(facts: Facts, game: Game[Any]) -> None:
         return  # most records: a command of a seat, and nothing else
     first, *rest = [step.WhichOneof("step") or "" for step in body.lifecycle] or [""]
     if cause.kind == record_pb2.CAUSE_KIND_TIMER:
-        # What exactly the timer may do follows from the match: see `Match.check_time`.
+        # What exactly the timer may do follows from the match: see `applying.check_time`.
         unsigned = not (cause.observed_head or cause.key_id or cause.signature)
         follows: tuple[list[str], ...] = ([], ["sealed"]) if first == "withheld" else ([],)
         fits = unsigned and (bool(body.command) != bool(first)) and rest in follows

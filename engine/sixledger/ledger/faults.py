@@ -18,6 +18,9 @@ from __future__ import annotations
 from sixledger.v1 import replay_service_pb2
 
 Verdict = replay_service_pb2.Verdict
+ILLEGAL_COMMAND = replay_service_pb2.VERDICT_ILLEGAL_COMMAND
+RULES_DIVERGENCE = replay_service_pb2.VERDICT_RULES_DIVERGENCE
+SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
 
 
 class LedgerFault(Exception):

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from sixledger.engine.errors import EngineError
 from sixledger.engine.game import Setup
 from sixledger.ledger import clocks, hashing
-from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.ledger.faults import SEED_MISMATCH, LedgerFault, tampered
 from sixledger.ledger.seats import Seat
-from sixledger.v1 import record_pb2, replay_service_pb2
+from sixledger.v1 import record_pb2
 
 if TYPE_CHECKING:
     from sixledger.ledger.match import Match
-
-SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
 
 
 def take_step(match: Match, step: record_pb2.Lifecycle) -> None:

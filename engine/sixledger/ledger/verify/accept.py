@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from google.protobuf.message import DecodeError
 from sixledger.ledger import keys
+from sixledger.ledger.applying import check_chain
 from sixledger.ledger.faults import LedgerFault
 from sixledger.ledger.records import Parts, check_openings, read_body
 from sixledger.ledger.verify.attribution import Attributor
@@ -79,7 +80,7 @@ class _Pass:
         """Accept a record of any kind. Raises LedgerFault, or whatever a game raises."""
         parts = Parts.of(record)
         read_body(record, strict=False)
-        self._rerun.match.check_chain(record, body, parts)
+        check_chain(self._rerun.match, record, body, parts)
         check_openings(parts, body)
         self._rerun.subject.parts.append(parts)
         self._rerun.step(record, body)

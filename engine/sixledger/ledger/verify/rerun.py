@@ -11,12 +11,21 @@ from sixledger.engine import visibility
 from sixledger.engine.errors import EngineError, EpochSealed, IllegalCommand, MalformedCommand
 from sixledger.ledger import keys
 from sixledger.ledger import records as records_
+from sixledger.ledger.applying import check_signature, check_timer, late
 from sixledger.ledger.assembly import Secret
 from sixledger.ledger.decide import carry_out, prepare
 from sixledger.ledger.draft import Draft
-from sixledger.ledger.faults import BadSignature, ContributionMismatch, LedgerFault, Refused, tampered
+from sixledger.ledger.faults import (
+    ILLEGAL_COMMAND,
+    SEED_MISMATCH,
+    BadSignature,
+    ContributionMismatch,
+    LedgerFault,
+    Refused,
+    tampered,
+)
 from sixledger.ledger.folding import begin, fold
-from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match, check_timer, late
+from sixledger.ledger.match import Match
 from sixledger.ledger.opening import carry_out_opening, prepare_opening
 from sixledger.ledger.records import Facts
 from sixledger.ledger.seeds import SeedChain
@@ -198,7 +207,7 @@ class Rerun:
             compare.compare_lifecycle(facts.body, draft)
             compare.compare_events(facts, draft, self.seeds.known, whole=False)
         else:
-            match.check_signature(facts)
+            check_signature(match, facts)
             _check_command(match, facts)
         self.folded.append(facts.body.seq)
         try:
@@ -261,7 +270,7 @@ def _check_command(match: Match, facts: Facts) -> None:
     if facts.command is None:
         return
     if cause.kind == TIMER:
-        return  # `Match.check_time` does it
+        return  # `applying.check_time` does it
     of_table = _is_of_table(match, cause, facts.command)
     if match.state is None or match.over or not (of_table or cause.kind == SEAT):
         raise LedgerFault(ILLEGAL_COMMAND, "rules", "a command where nobody can give one")

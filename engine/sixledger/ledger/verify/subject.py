@@ -11,10 +11,9 @@ from typing import overload
 from google.protobuf.message import DecodeError
 from sixledger.engine.registry import Registry
 from sixledger.ledger import hashing, viewers
-from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.ledger.faults import SEED_MISMATCH, LedgerFault, tampered
 from sixledger.ledger.file import LedgerFile
 from sixledger.ledger.heads import MAX_TIME_US, SignedHead, VerifierKey, b64
-from sixledger.ledger.match import SEED_MISMATCH
 from sixledger.ledger.records import BAD_OPENING, FORMAT, Parts, check_shape, has_shape, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.ledger.verify.signers import Trusted, authenticate

@@ -16,8 +16,8 @@ from sixledger.engine.errors import EpochSealed, IllegalCommand, MalformedComman
 from sixledger.engine.game import ABORTED, FORFEIT, RESIGNED
 from sixledger.ledger import hashing
 from sixledger.ledger.draft import Draft, Watched
-from sixledger.ledger.faults import LedgerFault, tampered
-from sixledger.ledger.match import ILLEGAL_COMMAND, RULES_DIVERGENCE, Match
+from sixledger.ledger.faults import ILLEGAL_COMMAND, RULES_DIVERGENCE, LedgerFault, tampered
+from sixledger.ledger.match import Match
 from sixledger.ledger.records import Facts
 from sixledger.ledger.spelling import spelling_of
 from sixledger.ledger.verify.compare import compare_events

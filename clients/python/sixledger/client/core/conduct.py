@@ -5,8 +5,15 @@ from __future__ import annotations
 from sixledger.engine.errors import EpochSealed
 from sixledger.ledger.decide import carry_out, prepare
 from sixledger.ledger.draft import Draft
-from sixledger.ledger.faults import ContributionMismatch, LedgerFault, Refused, tampered
-from sixledger.ledger.match import ILLEGAL_COMMAND, SEED_MISMATCH, Match
+from sixledger.ledger.faults import (
+    ILLEGAL_COMMAND,
+    SEED_MISMATCH,
+    ContributionMismatch,
+    LedgerFault,
+    Refused,
+    tampered,
+)
+from sixledger.ledger.match import Match
 from sixledger.ledger.opening import carry_out_opening, prepare_opening
 from sixledger.ledger.records import Facts
 from sixledger.ledger.verify.compare import compare_lifecycle
