@@ -197,6 +197,14 @@ def test_the_past_is_read_ahead_and_the_present_is_not(played: HonestTable) -> N
         assert (item.seq, count) == (seq, 1), "what happens now is not waited with"
 
 
+def test_what_is_read_ahead_does_not_show_when_it_is_printed(played: HonestTable) -> None:
+    feed, script = feed_of(played, 0), played.stream(0)
+    reads(feed.pull(), script)
+    assert feed._opened is not None
+    assert any(message.record.record.openings for message in feed._opened.ahead if message is not None)
+    assert "openings" not in repr(feed._opened)
+
+
 def test_what_is_read_ahead_is_bounded(played: HonestTable) -> None:
     _, count = reads(feed_of(played).pull(), played.stream(None))
     assert count == _AHEAD < len(played.records)

@@ -90,6 +90,13 @@ def test_what_it_says_is_the_reader_s_own() -> None:
     assert folded(second, given)[-1].command == records.read(given[-1], second.game.schema).command
 
 
+def test_what_is_open_does_not_show_when_it_is_printed(table: Table) -> None:
+    """A log or a traceback may print it."""
+    for record in table.records:
+        whole, public = (records.read(each, table.game.schema) for each in (record, records.redact(record, None, 0)))
+        assert repr(replace(whole, closed=[])) == repr(replace(public, closed=[]))
+
+
 # -- in bad ----------------------------------------------------------------------------------------
 
 

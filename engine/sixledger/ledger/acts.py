@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from sixledger.engine.game import Game
 from sixledger.ledger import keys
-from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.ledger.faults import BAD_SIGNATURE, LedgerFault, tampered
 from sixledger.ledger.records import Facts
-from sixledger.v1 import record_pb2, replay_service_pb2
+from sixledger.v1 import record_pb2
 
 if TYPE_CHECKING:
     from sixledger.ledger.match import Match
@@ -67,7 +67,7 @@ def check_cause(facts: Facts, game: Game[Any]) -> None:
             fits = fits and body.lifecycle[0].aborted == record_pb2.Aborted()
     if not fits:
         message = "the named cause cannot have done what the record says"
-        raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", message)
+        raise LedgerFault(BAD_SIGNATURE, "rules", message)
 
 
 _STEP_KINDS = {

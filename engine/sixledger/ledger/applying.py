@@ -13,12 +13,12 @@ from sixledger.engine.errors import EngineError
 from sixledger.ledger import clocks as clocks_
 from sixledger.ledger import hashing, life
 from sixledger.ledger.acts import check_cause, signature_fault
-from sixledger.ledger.faults import ILLEGAL_COMMAND, RULES_DIVERGENCE, LedgerFault, tampered
+from sixledger.ledger.faults import BAD_SIGNATURE, ILLEGAL_COMMAND, RULES_DIVERGENCE, LedgerFault, tampered
 from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.ordinary import read_shut
 from sixledger.ledger.records import Facts, Parts, check_shape, has_shape, read, read_body
 from sixledger.ledger.spelling import audience
-from sixledger.v1 import engine_service_pb2, record_pb2, replay_service_pb2
+from sixledger.v1 import engine_service_pb2, record_pb2
 
 if TYPE_CHECKING:
     from sixledger.ledger.match import Match
@@ -42,6 +42,7 @@ def apply(
     if before is not None:
         before(facts)
     decision = match.open_decision.number
+    _check_command_seal(match, facts)
     _evolve(match, facts)
     _check_reveals(match)
     match.finish_record(record.hash, body.time_us, decision, body.cause.seat)
@@ -68,11 +69,8 @@ def _apply_any(
         check_time(match, facts)
     if before is not None:
         before(facts)
-    decision, game = match.open_decision.number, match.game
-    if facts.owners and facts.owners[0] == -1:
-        epoch = 0 if match.state is None else game.epoch(match.state)
-        if parts.seals[0][:2] != (1 << cause.seat, epoch):
-            raise _bad_seal()
+    decision = match.open_decision.number
+    _check_command_seal(match, facts)
     for step in body.lifecycle:
         if match.seq >= 0 or step.WhichOneof("step") != "opened":
             match.take_step(step)
@@ -86,6 +84,14 @@ def _apply_any(
         life.expect(bool(clocks_.missing(match, clocks_.REVEAL)), "nothing is missing, and the game does not begin")
     match.finish_record(record.hash, body.time_us, decision, cause.seat if body.command else None)
     return facts
+
+
+def _check_command_seal(match: Match, facts: Facts) -> None:
+    """A sealed command is sealed for its seat, in the epoch in which it is given. Raises LedgerFault."""
+    if facts.owners and facts.owners[0] < 0:
+        epoch = 0 if match.state is None else match.game.epoch(match.state)
+        if facts.seals[0][:2] != (1 << facts.body.cause.seat, epoch):
+            raise _bad_seal()
 
 
 def _evolve(match: Match, facts: Facts) -> None:
@@ -176,7 +182,7 @@ def check_signature(match: Match, facts: Facts) -> None:
         return
     fault = signature_fault(match, facts)
     if fault:
-        raise LedgerFault(replay_service_pb2.VERDICT_BAD_SIGNATURE, "rules", fault)
+        raise LedgerFault(BAD_SIGNATURE, "rules", fault)
 
 
 def _bad_seal() -> LedgerFault:

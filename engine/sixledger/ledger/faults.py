@@ -18,9 +18,14 @@ from __future__ import annotations
 from sixledger.v1 import replay_service_pb2
 
 Verdict = replay_service_pb2.Verdict
+BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
+BAD_SIGNATURE = replay_service_pb2.VERDICT_BAD_SIGNATURE
+EQUIVOCATION = replay_service_pb2.VERDICT_EQUIVOCATION
 ILLEGAL_COMMAND = replay_service_pb2.VERDICT_ILLEGAL_COMMAND
 RULES_DIVERGENCE = replay_service_pb2.VERDICT_RULES_DIVERGENCE
 SEED_MISMATCH = replay_service_pb2.VERDICT_SEED_MISMATCH
+TAMPERED = replay_service_pb2.VERDICT_TAMPERED
+TRUNCATED = replay_service_pb2.VERDICT_TRUNCATED
 
 
 class LedgerFault(Exception):
@@ -42,7 +47,7 @@ class LedgerFault(Exception):
 
 def tampered(layer: str, message: str) -> LedgerFault:
     """The commonest fault: bytes are not what they were."""
-    return LedgerFault(replay_service_pb2.VERDICT_TAMPERED, layer, message)
+    return LedgerFault(TAMPERED, layer, message)
 
 
 class UnusableInput(Exception):

@@ -8,12 +8,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NoReturn
 
-from sixledger.ledger.faults import LedgerFault, UnusableInput, Verdict, tampered
+from sixledger.ledger.faults import TAMPERED, TRUNCATED, LedgerFault, UnusableInput, Verdict, tampered
 from sixledger.ledger.heads import strict_base64
 from sixledger.ledger.readable import dumps
-from sixledger.v1 import replay_service_pb2
 
-TAMPERED, TRUNCATED = replay_service_pb2.VERDICT_TAMPERED, replay_service_pb2.VERDICT_TRUNCATED
 #: Limits of a file: bytes of a line, and of all lines, packed and unpacked.
 MAX_LINE_BYTES = 4 << 20
 MAX_FILE_BYTES = 256 << 20

@@ -8,10 +8,8 @@ with nothing open but what everybody may know.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sixledger.engine import visibility
 from sixledger.engine.chance import Chance
 from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.game import Decision
@@ -19,10 +17,10 @@ from sixledger.engine.schema import Malformed
 from sixledger.ledger import hashing, wire
 from sixledger.ledger.assembly import Secret
 from sixledger.ledger.heads import MAX_TIME_US
-from sixledger.ledger.records import Facts, has_shape, own
+from sixledger.ledger.records import Facts, has_shape, own, public_events
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.spelling import Command, Spelling, spelling_of
-from sixledger.v1 import game_pb2, record_pb2
+from sixledger.v1 import record_pb2
 
 if TYPE_CHECKING:
     from sixledger.ledger.match import Match
@@ -106,42 +104,20 @@ def read_shut(match: Match, record: record_pb2.Record, body: record_pb2.Body) ->
         return None
     try:
         command = spelling_of(game.schema).command(data)
-        events, owners = _events(game.schema.events.unpack, body.events)
+        events, owners, holds_secrets = public_events(game.schema, body.events)
     except (Malformed, MalformedCommand):
         return None
     seals = [(seal.audience, seal.epoch, seal.commitment) for seal in record.seals]
     if command.is_sealed:
-        if cause.signature or command.public != data or not seals:
-            return None
-        audience, epoch, _ = seals[0]
-        if audience != 1 << seat or epoch != game.epoch(match.state):
+        if cause.signature or command.public != data:
             return None
         owners.insert(0, -1)
-    if len(owners) != len(seals) or not has_shape(seals):
+    if holds_secrets or len(owners) != len(seals) or not has_shape(seals):
         return None
     if record.hash != hashing.chain_hash(match.match_id, body.seq, match.hash, record.body, seals):
         return None
     known = None if command.is_sealed else data
     return Facts(body, own(command.message), known, cause.signature, events, owners, list(range(len(seals))), seals)
-
-
-def _events(unpack: Callable[[Any], Any], envelopes: Iterable[game_pb2.Event]) -> tuple[list[Any], list[int]]:
-    """Events of which at most the public part is there, and the indices of those that have a secret one.
-
-    Raises Malformed.
-    """
-    events: list[Any] = []
-    owners: list[int] = []
-    classes = visibility.classes
-    for envelope in envelopes:
-        event = unpack(envelope)
-        kind: Any = type(event)
-        if secret := classes(kind).secret:
-            if visibility.holds_any(event, secret):
-                raise Malformed("holds secret fields in the open")
-            owners.append(len(events))
-        events.append(event)
-    return events, owners
 
 
 def _reveal(match: Match, last: int, seeds: SeedChain) -> list[record_pb2.Reveal]:

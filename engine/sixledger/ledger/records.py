@@ -11,16 +11,15 @@ from sixledger.engine import visibility
 from sixledger.engine.errors import MalformedCommand
 from sixledger.engine.schema import Malformed, Schema, parse_strict
 from sixledger.ledger import hashing
-from sixledger.ledger.faults import LedgerFault, tampered
+from sixledger.ledger.faults import BAD_OPENING, LedgerFault, tampered
 from sixledger.ledger.heads import MAX_TIME_US
 from sixledger.ledger.spelling import spelling_of
 from sixledger.ledger.whole import may_open
-from sixledger.v1 import game_pb2, record_pb2, replay_service_pb2
+from sixledger.v1 import game_pb2, record_pb2
 
 FORMAT = 1
 #: Seals of one record: their index has 16 bits.
 MAX_SEALS = 65_535
-BAD_OPENING = replay_service_pb2.VERDICT_BAD_OPENING
 
 
 def redact(record: record_pb2.Record, viewer: int | None, revealed: int) -> record_pb2.Record:
@@ -95,17 +94,17 @@ def read_body(record: record_pb2.Record, *, strict: bool = True) -> record_pb2.B
 
 @dataclass(slots=True)
 class Facts:
-    """What a record says, as far as its openings tell."""
+    """What a record says, as far as its openings tell. Its repr shows nothing that may be secret."""
 
     body: record_pb2.Body
     #: The command, whole if its seal is open (or it has none); None if the record has no command.
-    command: Any = None
+    command: Any = field(default=None, repr=False)
     #: The bytes of the whole command, if known.
-    command_bytes: bytes | None = None
+    command_bytes: bytes | None = field(default=None, repr=False)
     #: The signature of the act, if known; empty if the seat does not sign.
-    signature: bytes = b""
+    signature: bytes = field(default=b"", repr=False)
     #: The events, whole if their seal is open.
-    events: list[Any] = field(default_factory=list)
+    events: list[Any] = field(default_factory=list, repr=False)
     #: Per seal: what it belongs to, -1 for the command, else the index of the event.
     owners: list[int] = field(default_factory=list)
     #: Seals that are not open.
@@ -125,17 +124,8 @@ def read(
     seals, openings, _ = parts = parts or Parts.of(record)
     command: Any = None
     data, is_sealed = body.command or None, False
-    events: list[Any] = []
-    owners: list[int] = []
-    unpack, classes, holds_any, holds_secrets = schema.events.unpack, visibility.classes, visibility.holds_any, False
     try:
-        for index, envelope in enumerate(body.events):
-            event = unpack(envelope)
-            events.append(event)
-            kind: Any = type(event)
-            if secret := classes(kind).secret:
-                owners.append(index)
-                holds_secrets = holds_secrets or holds_any(event, secret)
+        events, owners, holds_secrets = public_events(schema, body.events)
     except Malformed as error:
         raise tampered("parse", f"an event {error}") from error
     if data is not None:
@@ -159,6 +149,24 @@ def read(
         if (owner := owners[index]) >= 0:
             events[owner] = _merge_event(schema, events[owner], value)
     return facts
+
+
+def public_events(schema: Schema, envelopes: Iterable[game_pb2.Event]) -> tuple[list[Any], list[int], bool]:
+    """The concrete events of a body, the indices of those that have a secret part, and True if one holds it there.
+
+    Raises Malformed.
+    """
+    events: list[Any] = []
+    owners: list[int] = []
+    unpack, classes, holds_any, holds_secrets = schema.events.unpack, visibility.classes, visibility.holds_any, False
+    for envelope in envelopes:
+        event = unpack(envelope)
+        kind: Any = type(event)
+        if secret := classes(kind).secret:
+            owners.append(len(events))
+            holds_secrets = holds_secrets or holds_any(event, secret)
+        events.append(event)
+    return events, owners, holds_secrets
 
 
 def own(known: Any) -> Any:

@@ -9,13 +9,12 @@ from google.protobuf.message import Message
 from sixledger.engine import visibility
 from sixledger.ledger.assembly import Secret
 from sixledger.ledger.draft import Draft
-from sixledger.ledger.faults import RULES_DIVERGENCE, SEED_MISMATCH, LedgerFault, Verdict
+from sixledger.ledger.faults import RULES_DIVERGENCE, SEED_MISMATCH, TAMPERED, LedgerFault, Verdict
 from sixledger.ledger.heads import b64
 from sixledger.ledger.readable import dumps, render
 from sixledger.ledger.records import Facts
-from sixledger.v1 import record_pb2, replay_service_pb2
+from sixledger.v1 import record_pb2
 
-TAMPERED = replay_service_pb2.VERDICT_TAMPERED
 #: Differences that a report names at most, and characters of a value that it shows.
 MAX_DIFFERENCES, MAX_SHOWN = 20, 200
 ABSENT, HIDDEN = "(absent)", "(not public yet)"

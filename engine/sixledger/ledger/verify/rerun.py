@@ -16,6 +16,7 @@ from sixledger.ledger.assembly import Secret
 from sixledger.ledger.decide import carry_out, prepare
 from sixledger.ledger.draft import Draft
 from sixledger.ledger.faults import (
+    BAD_SIGNATURE,
     ILLEGAL_COMMAND,
     SEED_MISMATCH,
     BadSignature,
@@ -31,7 +32,7 @@ from sixledger.ledger.records import Facts
 from sixledger.ledger.seeds import SeedChain
 from sixledger.ledger.spelling import spelling_of
 from sixledger.ledger.verify import compare
-from sixledger.ledger.verify.subject import BAD_SIGNATURE, Subject, at
+from sixledger.ledger.verify.subject import Subject, at
 from sixledger.v1 import engine_service_pb2, record_pb2
 
 SEAT, TABLE = record_pb2.CAUSE_KIND_SEAT, record_pb2.CAUSE_KIND_TABLE

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sixledger.ledger.faults import LedgerFault
+from sixledger.ledger.faults import BAD_SIGNATURE, LedgerFault
 from sixledger.ledger.heads import SignedHead, VerifierKey
 from sixledger.ledger.key_list import SignedKeyList, Trust
-from sixledger.v1 import replay_service_pb2
-
-BAD_SIGNATURE = replay_service_pb2.VERDICT_BAD_SIGNATURE
 
 
 class Trusted:

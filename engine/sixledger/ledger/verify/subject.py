@@ -11,17 +11,21 @@ from typing import overload
 from google.protobuf.message import DecodeError
 from sixledger.engine.registry import Registry
 from sixledger.ledger import hashing, viewers
-from sixledger.ledger.faults import SEED_MISMATCH, LedgerFault, tampered
+from sixledger.ledger.faults import (
+    BAD_OPENING,
+    BAD_SIGNATURE,
+    EQUIVOCATION,
+    SEED_MISMATCH,
+    TRUNCATED,
+    LedgerFault,
+    tampered,
+)
 from sixledger.ledger.file import LedgerFile
 from sixledger.ledger.heads import MAX_TIME_US, SignedHead, VerifierKey, b64
-from sixledger.ledger.records import BAD_OPENING, FORMAT, Parts, check_shape, has_shape, read_body
+from sixledger.ledger.records import FORMAT, Parts, check_shape, has_shape, read_body
 from sixledger.ledger.seeds import SeedChain, SeedMismatch
 from sixledger.ledger.verify.signers import Trusted, authenticate
 from sixledger.v1 import record_pb2, replay_service_pb2
-
-BAD_SIGNATURE = replay_service_pb2.VERDICT_BAD_SIGNATURE
-EQUIVOCATION = replay_service_pb2.VERDICT_EQUIVOCATION
-TRUNCATED = replay_service_pb2.VERDICT_TRUNCATED
 
 
 def at(fault: LedgerFault, seq: int) -> LedgerFault:

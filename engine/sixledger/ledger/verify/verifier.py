@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from sixledger.engine.registry import Registry
 from sixledger.ledger import records as records_
-from sixledger.ledger.faults import LedgerFault, UnusableInput, tampered
+from sixledger.ledger.faults import TRUNCATED, LedgerFault, UnusableInput, tampered
 from sixledger.ledger.file import Source, header_line, load
 from sixledger.ledger.heads import BadNote, SignedHead, VerifierKey
 from sixledger.ledger.key_list import Trust
@@ -51,7 +51,7 @@ def verify(
     try:
         subject.file = load(source)
         if not subject.file.records:
-            raise LedgerFault(replay_service_pb2.VERDICT_TRUNCATED, "parse", "the file has no records")
+            raise LedgerFault(TRUNCATED, "parse", "the file has no records")
         subject.records = subject.file.records
         subject.heads = subject.file.heads
         subject.keys = known_keys(subject.file.keys, subject.trusted.keys)

@@ -43,7 +43,7 @@ class _Opened:
     """An open stream, and what was read of it but not looked at: given up, it takes that with it."""
 
     handle: Handle
-    ahead: deque[match_service_pb2.WatchMatchResponse | None] = field(default_factory=deque)
+    ahead: deque[match_service_pb2.WatchMatchResponse | None] = field(default_factory=deque, repr=False)
     #: What ended the reading, to be told once everything before was looked at.
     error: ServiceError | TransportError | None = None
 
